@@ -1,0 +1,258 @@
+/**
+ * The six hook points: one tapable hook each, named taps, fixed stages, and one failure policy a hook. Plugins get a
+ * façade with `tap` alone; every tap is wrapped once, here, with its policy, its time limit and its time account.
+ */
+import { AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from "tapable";
+import type { Compaction, Denial, FrozenCall, ModelCall, Refusal, Replay, SettledCall, Settlement, ToolCall } from "./contract.ts";
+import { asCaveman, CavemanError, nearest } from "./errors.ts";
+import type { Rewrite } from "./transcript.ts";
+
+export const STAGES = {
+  compact: ["rewrite"],
+  beforeCall: ["resolve", "shape", "guard"],
+  reserve: ["replay", "check", "hold", "intent"],
+  afterUsage: ["settle", "price", "count", "decide"],
+  admitTool: ["replay", "count", "hold", "policy", "place"],
+  settle: ["work", "receipt"],
+} as const;
+
+export type HookName = keyof typeof STAGES;
+export type Stage<H extends HookName> = (typeof STAGES)[H][number];
+export const HOOKS = Object.keys(STAGES) as HookName[];
+
+interface Payloads { compact: Compaction; beforeCall: ModelCall; reserve: FrozenCall; afterUsage: SettledCall; admitTool: ToolCall; settle: Settlement }
+interface Answers { compact: Rewrite | undefined; beforeCall: void; reserve: Refusal | Replay | undefined; afterUsage: void; admitTool: Denial | undefined; settle: void }
+type Answer<H extends HookName> = Answers[H] | void;
+
+export interface TapOptions<H extends HookName> {
+  /** `plugin` or `plugin:part`. */
+  name: string;
+  /** Default: the hook's first stage. */
+  stage?: Stage<H>;
+  before?: string | readonly string[];
+  after?: string | readonly string[];
+  /** A guard's failure ends the run instead of being noted. */
+  guard?: boolean;
+  /** Milliseconds the tap may take; default 60,000. `Infinity` for a tap that waits for a person. */
+  timeoutMs?: number;
+}
+export type TapFn<H extends HookName> = (payload: Payloads[H], signal: AbortSignal) => Answer<H> | Promise<Answer<H>>;
+/** What a plugin sees of a hook. */
+export interface HookFacade<H extends HookName> { tap(options: string | TapOptions<H>, fn: TapFn<H>): void }
+export type HookFacades = { readonly [H in HookName]: HookFacade<H> };
+
+export interface TapInfo { readonly hook: HookName; readonly name: string; readonly plugin: string; readonly stage: string; readonly guard: boolean; /** Milliseconds since assembly. */ totalMs: number; calls: number; failures: number }
+
+interface Tap<H extends HookName = HookName> { readonly options: Required<Pick<TapOptions<H>, "name" | "guard" | "timeoutMs">> & { before: readonly string[]; after: readonly string[]; stage: string }; readonly fn: TapFn<H>; readonly info: TapInfo; readonly seq: number }
+
+/** Told of a tap's failure before its policy applies. */
+export type OnFailure = (hook: HookName, tap: TapInfo, error: CavemanError, payload: unknown) => void;
+type Done = (error?: Error | null, result?: unknown) => void;
+
+const list = (value: string | readonly string[] | undefined): readonly string[] => (value === undefined ? [] : typeof value === "string" ? [value] : value);
+export const DEFAULT_TAP_TIMEOUT_MS = 60_000;
+
+/** Gathers taps, orders them, compiles the six hooks. */
+export class HookSet {
+  readonly #taps: { [H in HookName]: Tap<H>[] } = { compact: [], beforeCall: [], reserve: [], afterUsage: [], admitTool: [], settle: [] };
+  readonly #onFailure: OnFailure;
+  readonly #timeoutMs: number;
+  #frozen = false;
+  #hooks: { [H in HookName]: { callAsync(payload: Payloads[H], done: Done): void } } | undefined;
+
+  constructor(onFailure: OnFailure, timeoutMs = DEFAULT_TAP_TIMEOUT_MS) {
+    this.#onFailure = onFailure;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  facade(plugin: string): HookFacades {
+    const entries = HOOKS.map((hook) => [hook, Object.freeze({ tap: (options: string | TapOptions<HookName>, fn: TapFn<HookName>) => this.#add(hook, plugin, typeof options === "string" ? { name: options } : options, fn) })]);
+    return Object.freeze(Object.fromEntries(entries)) as HookFacades;
+  }
+
+  #add(hook: HookName, plugin: string, options: TapOptions<HookName>, fn: TapFn<HookName>): void {
+    if (this.#frozen) throw new CavemanError("cave_kernel_frozen", { place: `${plugin} on ${hook}` });
+    const { name, guard = false, timeoutMs = this.#timeoutMs } = options;
+    const stages: readonly string[] = STAGES[hook];
+    const stage = options.stage ?? stages[0] ?? "";
+    const place = `${hook} tap ${JSON.stringify(name)}`;
+    if (typeof name !== "string" || (name !== plugin && !name.startsWith(`${plugin}:`))) throw new CavemanError("cave_plugin_invalid", { place, expected: `a name "${plugin}" or "${plugin}:part"`, received: String(name) });
+    if (!stages.includes(stage)) throw new CavemanError("cave_plugin_order", { place, expected: stages.join(", "), received: stage });
+    if (typeof fn !== "function") throw new CavemanError("cave_plugin_invalid", { place, expected: "a function", received: typeof fn });
+    if (this.#taps[hook].some((tap) => tap.options.name === name)) throw new CavemanError("cave_plugin_order", { place, expected: "one tap of this name on the hook", received: "two" });
+    const info: TapInfo = { hook, name, plugin, stage, guard, totalMs: 0, calls: 0, failures: 0 };
+    const tap = { options: { name, guard, timeoutMs, stage, before: list(options.before), after: list(options.after) }, fn, info, seq: this.#taps[hook].length };
+    (this.#taps[hook] as Tap[]).push(tap as Tap);
+  }
+
+  /** Orders and compiles. After this no tap can be added. */
+  freeze(): void {
+    this.#frozen = true;
+    for (const hook of HOOKS) (this.#taps as Record<HookName, Tap[]>)[hook] = order(hook, this.#taps[hook] as Tap[]);
+    const hooks = {
+      compact: new AsyncSeriesWaterfallHook<[unknown]>(["payload"]),
+      beforeCall: new AsyncSeriesHook<[unknown]>(["payload"]),
+      reserve: new AsyncSeriesBailHook<[unknown], unknown>(["payload"]),
+      afterUsage: new AsyncSeriesHook<[unknown]>(["payload"]),
+      admitTool: new AsyncSeriesBailHook<[unknown], unknown>(["payload"]),
+      settle: new AsyncSeriesHook<[unknown]>(["payload"]),
+    };
+    for (const hook of HOOKS) for (const tap of this.#taps[hook]) hooks[hook].tapAsync(tap.options.name, this.#wrap(hook, tap as Tap) as never);
+    this.#hooks = hooks as unknown as typeof this.#hooks;
+  }
+
+  /** Every tap in the order it runs. */
+  get taps(): readonly TapInfo[] {
+    return HOOKS.flatMap((hook) => this.#taps[hook].map((tap) => tap.info));
+  }
+  has(hook: HookName): boolean {
+    return this.#taps[hook].length > 0;
+  }
+
+  /** Fires a hook. Answers at once when no tap waited, so that a run of synchronous taps costs no turn of the event loop. */
+  fire<H extends HookName>(hook: H, payload: Payloads[H]): Answers[H] | undefined | Promise<Answers[H] | undefined> {
+    if (this.#taps[hook].length === 0) return undefined;
+    let settled = false;
+    let failure: Error | undefined;
+    let value: unknown;
+    let resolve: ((value: Answers[H] | undefined) => void) | undefined;
+    let reject: ((error: Error) => void) | undefined;
+    this.#hooks?.[hook].callAsync(payload, (error, result) => {
+      settled = true;
+      failure = error ?? undefined;
+      value = result;
+      if (failure) reject?.(failure);
+      else resolve?.(value as Answers[H]);
+    });
+    if (!settled) return new Promise<Answers[H] | undefined>((yes, no) => ([resolve, reject] = [yes, no]));
+    if (failure) throw failure;
+    return value as Answers[H] | undefined;
+  }
+
+  #wrap(hook: HookName, tap: Tap): (payload: never, done: Done) => void {
+    const { info, fn } = tap;
+    const policy = POLICIES[hook];
+    return (payload: Payloads[HookName], done) => {
+      const before = policy.before?.(payload);
+      const started = performance.now();
+      let over = false;
+      const end = (error: unknown, answer: unknown): void => {
+        if (over) return; // a late answer is ignored
+        over = true;
+        info.totalMs += performance.now() - started;
+        info.calls++;
+        try {
+          const problem = error ?? policy.problem?.(answer, payload);
+          if (problem === undefined) return done(null, policy.pass ? policy.pass(answer, payload) : answer);
+          info.failures++;
+          const coded = asCaveman(problem, "cave_plugin_failed", { place: `${info.name} on ${hook}` });
+          this.#onFailure(hook, info, coded, payload);
+          policy.restore?.(payload, before);
+          if (info.guard && policy.guard) return done(null, policy.guard(coded, payload));
+          done(null, policy.fail(coded, payload));
+        } catch (fault) {
+          done(asCaveman(fault, "cave_plugin_failed", { place: `${info.name} on ${hook}` }));
+        }
+      };
+      let answer: unknown;
+      const signal = payload.signal;
+      try {
+        answer = fn(payload as never, signal);
+      } catch (error) {
+        return end(error ?? new CavemanError("cave_plugin_failed", { received: "a thrown nothing" }), undefined);
+      }
+      if (!isThenable(answer)) return end(undefined, answer);
+      const limit = Number.isFinite(tap.options.timeoutMs) ? setTimeout(() => finish(new CavemanError("cave_plugin_failed", { place: `${info.name} on ${hook}`, expected: `an answer within ${tap.options.timeoutMs} ms`, received: "none" }), undefined), tap.options.timeoutMs) : undefined;
+      const onAbort = (): void => finish(asCaveman(signal.reason, "cave_run_aborted"), undefined);
+      const finish = (error: unknown, value: unknown): void => {
+        if (limit) clearTimeout(limit);
+        signal.removeEventListener("abort", onAbort);
+        end(error, value);
+      };
+      if (signal.aborted) onAbort();
+      else signal.addEventListener("abort", onAbort, { once: true });
+      answer.then((value) => finish(undefined, value), (error: unknown) => finish(error ?? new CavemanError("cave_plugin_failed", { received: "a rejected nothing" }), undefined));
+    };
+  }
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> => typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+
+interface Policy {
+  before?(payload: Payloads[HookName]): unknown;
+  problem?(answer: unknown, payload: Payloads[HookName]): unknown;
+  pass?(answer: unknown, payload: Payloads[HookName]): unknown;
+  restore?(payload: Payloads[HookName], before: unknown): void;
+  guard?(error: CavemanError, payload: Payloads[HookName]): unknown;
+  fail(error: CavemanError, payload: Payloads[HookName]): unknown;
+}
+
+/** Payloads that can be put back to what they were before a failing tap, or fail their run. Kernel-internal. */
+export interface Restorable { snapshot(): unknown; restore(snapshot: unknown): void }
+const fails = (error: CavemanError, payload: { run: { stop(reason: "error", error: CavemanError): void } }): undefined => void payload.run.stop("error", error);
+const unreadable = (what: string): CavemanError => new CavemanError("cave_plugin_failed", { expected: what, received: "an answer that cannot be read" });
+const record = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+const POLICIES: Record<HookName, Policy> = {
+  compact: {
+    problem: (answer) => (answer === undefined || (record(answer) && record(answer.view) && typeof answer.by === "string") ? undefined : unreadable("a rewrite of the view, or nothing")),
+    pass: (answer, payload) => (answer === undefined ? undefined : void (payload as unknown as { take(r: Rewrite): void }).take(answer as Rewrite)),
+    fail: () => undefined,
+  },
+  beforeCall: {
+    before: (payload) => (payload as unknown as Restorable).snapshot(),
+    restore: (payload, before) => (payload as unknown as Restorable).restore(before),
+    guard: fails, fail: () => undefined,
+    pass: () => undefined,
+  },
+  reserve: {
+    problem: (answer) => (answer === undefined || isRefusal(answer) || isReplay(answer) ? undefined : unreadable("nothing, { refuse } or { replay }")),
+    fail: (error): Refusal => ({ refuse: { code: error.code, message: error.message } }),
+  },
+  afterUsage: { guard: fails, fail: () => undefined, pass: () => undefined },
+  admitTool: {
+    problem: (answer) => (answer === undefined || isDenial(answer) ? undefined : unreadable("nothing or { deny }")),
+    fail: (error): Denial => ({ deny: { code: "cave_plugin_failed", message: error.message } }),
+  },
+  settle: {
+    guard: (error, payload) => void (payload as unknown as { fail(error: CavemanError): void }).fail(error),
+    fail: () => undefined, pass: () => undefined,
+  },
+};
+
+const coded = (value: unknown): boolean => record(value) && typeof value.code === "string" && typeof value.message === "string";
+export const isRefusal = (answer: unknown): answer is Refusal => record(answer) && coded(answer.refuse);
+export const isReplay = (answer: unknown): answer is Replay => record(answer) && record(answer.replay) && Array.isArray(answer.replay.content) && record(answer.replay.usage);
+export const isDenial = (answer: unknown): answer is Denial => record(answer) && coded(answer.deny);
+
+/** Orders taps by stage, then by before/after, then by registration. */
+function order(hook: HookName, taps: Tap[]): Tap[] {
+  const stages: readonly string[] = STAGES[hook];
+  const names = new Map(taps.map((tap) => [tap.options.name, tap]));
+  const after = new Map<Tap, Set<Tap>>(taps.map((tap) => [tap, new Set()]));
+  const find = (tap: Tap, name: string): Tap => {
+    const other = names.get(name);
+    if (!other) {
+      const meant = nearest(name, names.keys());
+      throw new CavemanError("cave_plugin_order", { place: `${hook} tap "${tap.options.name}"`, expected: "the name of another tap on this hook", received: `"${name}"${meant ? `, did you mean "${meant}"?` : ""}` });
+    }
+    return other;
+  };
+  for (const tap of taps) {
+    for (const name of tap.options.after) after.get(tap)?.add(find(tap, name));
+    for (const name of tap.options.before) after.get(find(tap, name))?.add(tap);
+  }
+  for (const [tap, others] of after) for (const other of others) {
+    if (stages.indexOf(other.options.stage) > stages.indexOf(tap.options.stage)) throw new CavemanError("cave_plugin_order", { place: `${hook}`, expected: "an order that the stages allow", received: `"${tap.options.name}" (${tap.options.stage}) after "${other.options.name}" (${other.options.stage})` });
+  }
+  const rank = (tap: Tap): number => stages.indexOf(tap.options.stage) * 1e6 + tap.seq;
+  const left = new Set([...taps].sort((a, b) => rank(a) - rank(b)));
+  const out: Tap[] = [];
+  while (left.size > 0) {
+    const next = [...left].find((tap) => ![...(after.get(tap) ?? [])].some((other) => left.has(other)));
+    if (!next) throw new CavemanError("cave_plugin_order", { place: hook, expected: "no circle of before/after", received: [...left].map((tap) => tap.options.name).join(" → ") });
+    left.delete(next);
+    out.push(next);
+  }
+  return out;
+}

@@ -1,0 +1,153 @@
+/**
+ * The transcript: append-only, immutable messages that know their byte size and digest, made once and only when asked
+ * for. A view is a projection over it: what the model would be sent. Two views of one epoch share a prefix, so
+ * comparing them costs nothing that grows with history.
+ */
+import { createHash } from "node:crypto";
+import { CavemanError } from "./errors.ts";
+import { type Bytes, bytes, type ModelMessage, type Tokens } from "./model.ts";
+
+/** One immutable message. */
+export class Message {
+  readonly value: ModelMessage;
+  /** Output tokens the provider reported for an assistant message; some vendors keep reasoning without bytes. */
+  readonly outputTokens: Tokens | undefined;
+  #bytes: Bytes | undefined;
+  #digest: string | undefined;
+
+  constructor(value: ModelMessage, outputTokens?: Tokens) {
+    this.value = value;
+    this.outputTokens = outputTokens;
+  }
+
+  get role(): ModelMessage["role"] {
+    return this.value.role;
+  }
+  /** UTF-8 bytes of the message as JSON. */
+  get bytes(): Bytes {
+    return (this.#bytes ??= bytes(Buffer.byteLength(serialise(this.value))));
+  }
+  /** SHA-256 of the message as JSON. */
+  get digest(): string {
+    return (this.#digest ??= createHash("sha256").update(serialise(this.value)).digest("hex"));
+  }
+}
+
+const serialise = (value: ModelMessage): string =>
+  JSON.stringify(value, (_key, part: unknown) => (part instanceof Uint8Array ? Buffer.from(part).toString("base64") : part instanceof URL ? part.href : part));
+
+let epochs = 0;
+
+/** What the model would be sent: an immutable projection. Views of one epoch with fewer messages are prefixes of longer ones. */
+export class View {
+  readonly epoch: number;
+  readonly length: number;
+  readonly #messages: readonly Message[];
+  readonly #sums: number[];
+
+  /** @internal Made by a Transcript, or by `rewrite`. */
+  constructor(messages: readonly Message[], length: number, epoch: number, sums: number[]) {
+    this.#messages = messages;
+    this.length = length;
+    this.epoch = epoch;
+    this.#sums = sums;
+  }
+
+  /** A view of its own epoch, for messages that share no history with another. */
+  static of(messages: readonly Message[]): View {
+    return new View(Object.freeze([...messages]), messages.length, ++epochs, [0]);
+  }
+
+  get messages(): readonly Message[] {
+    return this.#messages.length === this.length ? this.#messages : this.#messages.slice(0, this.length);
+  }
+  at(index: number): Message | undefined {
+    return index < this.length ? this.#messages[index] : undefined;
+  }
+  /** UTF-8 bytes of all messages: a sum of cached sizes. */
+  get bytes(): Bytes {
+    return bytes(this.bytesUpTo(this.length));
+  }
+  /** UTF-8 bytes of the first `count` messages. */
+  bytesUpTo(count: number): number {
+    const sums = this.#sums;
+    for (let i = sums.length; i <= count; i++) sums.push((sums[i - 1] ?? 0) + (this.#messages[i - 1]?.bytes ?? 0));
+    return sums[count] ?? 0;
+  }
+  /** How many leading messages this view shares with another. O(1) within an epoch. */
+  sharedWith(other: View): number {
+    const most = Math.min(this.length, other.length);
+    if (this.epoch === other.epoch) return most;
+    let i = 0;
+    while (i < most && this.at(i) === other.at(i)) i++;
+    return i;
+  }
+  /** A view with other messages; what it leaves out is stated, for the record of what was dropped. */
+  rewrite(messages: readonly Message[], provenance: { by: string; dropped: number }): Rewrite {
+    return { view: View.of(messages), by: provenance.by, dropped: provenance.dropped };
+  }
+  /** The canonical messages to send. */
+  prompt(): ModelMessage[] {
+    const out = new Array<ModelMessage>(this.length);
+    for (let i = 0; i < this.length; i++) out[i] = (this.#messages[i] as Message).value;
+    return out;
+  }
+}
+
+/** A smaller view and who made it. */
+export interface Rewrite { readonly view: View; readonly by: string; readonly dropped: number }
+
+/** The append-only history of a run and the view projected over it. */
+export class Transcript {
+  /** Everything that was ever said, whatever a rewrite hid from the model. */
+  readonly history: Message[] = [];
+  #shown: Message[] = [];
+  #sums: number[] = [0];
+  #epoch = ++epochs;
+
+  constructor(messages: readonly Message[] = []) {
+    for (const message of messages) this.append(message);
+  }
+
+  /** Adds a message, O(1). */
+  append(message: Message): void {
+    this.history.push(message);
+    this.#shown.push(message);
+  }
+  /** The current view. */
+  get view(): View {
+    return new View(this.#shown, this.#shown.length, this.#epoch, this.#sums);
+  }
+  /** Takes a rewritten view as the current one. @throws CavemanError `cave_transcript_illegal`. */
+  adopt(view: View): void {
+    assertLegal(view.messages);
+    this.#shown = [...view.messages];
+    this.#sums = [0];
+    this.#epoch = view.epoch;
+  }
+}
+
+/** What is wrong with a sequence of messages, or undefined when every tool call has its result and every result its call. */
+export function illegality(messages: readonly Message[]): string | undefined {
+  let open = new Set<string>();
+  for (const [index, { value }] of messages.entries()) {
+    if (value.role === "tool") {
+      for (const part of value.content) {
+        if (part.type === "tool-result" && !open.delete(part.toolCallId)) return `message ${index}: a result without its call`;
+      }
+      continue;
+    }
+    if (open.size > 0) return `message ${index}: ${open.size} tool call(s) without a result`;
+    if (value.role === "assistant") {
+      const calls = value.content.filter((part) => part.type === "tool-call" && !part.providerExecuted);
+      open = new Set(calls.map((part) => (part.type === "tool-call" ? part.toolCallId : "")));
+      if (open.size !== calls.length) return `message ${index}: one tool call id twice`;
+    }
+  }
+  return open.size > 0 ? `${open.size} tool call(s) without a result at the end` : undefined;
+}
+
+export function assertLegal(messages: readonly Message[]): void {
+  const problem = illegality(messages);
+  if (problem) throw new CavemanError("cave_transcript_illegal", { received: problem });
+}
