@@ -1,0 +1,56 @@
+/** The built-in commands. Each one's code loads when it runs. */
+import type { Command, Option } from "../command.ts";
+
+const json: Option = { type: "boolean", describe: "Print JSON on stdout" };
+const config: Option = { type: "string", describe: "Config file, instead of the one found" };
+
+export const commands: Readonly<Record<string, Command>> = {
+  run: {
+    usage: "run <agent> [input]",
+    describe: "Run an agent file or directory",
+    positionals: { agent: "An agent directory, or a file that exports an agent as default or as agent", input: "What the user says; - reads it from stdin" },
+    options: {
+      json: { ...json, describe: "Print the result with its receipt as JSON on stdout" },
+      stream: { type: "boolean", describe: "Print every event as one line of JSON on stdout" },
+      model: { type: "string", describe: "provider/model, over the agent's own" },
+      "max-usd": { type: "number", describe: "The most the run may spend, in dollars" },
+      config,
+    },
+    load: () => import("./run.ts"),
+  },
+  init: {
+    usage: "init <dir>",
+    describe: "Write an agent project that runs offline at once",
+    positionals: { dir: "A new or empty directory" },
+    options: {},
+    load: () => import("./init.ts"),
+  },
+  plugins: {
+    usage: "plugins",
+    describe: "Show the six hooks with every tap in the order it runs",
+    positionals: {},
+    options: { json, config },
+    load: () => import("./plugins.ts"),
+  },
+  doctor: {
+    usage: "doctor",
+    describe: "Check node, config, credentials and a scripted run",
+    positionals: {},
+    options: { json, config },
+    load: () => import("./doctor.ts"),
+  },
+  config: {
+    usage: "config",
+    describe: "Show the config that applies here, and its file",
+    positionals: {},
+    options: { json, config },
+    load: () => import("./config.ts"),
+  },
+  explain: {
+    usage: "explain [code]",
+    describe: "Say what an error code means and what to do; without a code, list all",
+    positionals: { code: "An error code: cave_…" },
+    options: { json },
+    load: () => import("./explain.ts"),
+  },
+};

@@ -1,0 +1,87 @@
+#!/usr/bin/env node
+/** The command line: reads arguments, loads one command, turns its end into an exit code. */
+import { realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import yargs, { type Argv } from "yargs";
+import { type Command, EXIT } from "./command.ts";
+import { commands } from "./commands/index.ts";
+import { type Terminal, terminal } from "./render/terminal.ts";
+
+/** Runs one command line and gives its exit code. */
+export async function main(argv: readonly string[], io: Terminal = terminal()): Promise<number> {
+  try {
+    return await dispatch(argv, io);
+  } catch (error) {
+    const [{ printError }, { isUsageError }] = await Promise.all([import("./render/error.ts"), import("./errors.ts")]);
+    printError(error, io);
+    return isUsageError(error) ? EXIT.usage : EXIT.failed;
+  }
+}
+
+async function dispatch(argv: readonly string[], io: Terminal): Promise<number> {
+  const name = argv.find((word) => !word.startsWith("-"));
+  const known = name === undefined || Object.hasOwn(commands, name) ? commands : { ...commands, ...(await (await import("./plugin-commands.ts")).pluginCommands()) };
+  let code: number = EXIT.done;
+  let problem: string | undefined;
+  const parser = yargs([...argv])
+    .scriptName("caveman").locale("en").usage("$0 <command>").wrap(io.person ? Math.min(100, process.stdout.columns ?? 100) : 100)
+    .parserConfiguration({ "parse-positional-numbers": false, "boolean-negation": false, "duplicate-arguments-array": false, "dot-notation": false, "camel-case-expansion": false })
+    .strict().demandCommand(1, "a command is missing").help().alias("h", "help").version(false)
+    .option("version", { type: "boolean", describe: "Show the version" })
+    .epilogue("Exit codes: 0 done, 1 failed, 2 usage or config, 3 stopped by a guard, 130 interrupted")
+    .exitProcess(false)
+    .fail((message, error) => {
+      if (error) throw error;
+      problem ??= message;
+    });
+  if (argv.length === 1 && argv[0] === "--version") {
+    io.out(`${await version()}\n`);
+    return EXIT.done;
+  }
+  for (const command of Object.values(known)) {
+    parser.command(command.usage, command.describe, (builder) => build(builder, command), async (args) => {
+      if (problem === undefined) code = await (await command.load()).execute(args, io);
+    });
+  }
+  if (argv.length === 0) {
+    io.err(`${await parser.getHelp()}\n`);
+    return EXIT.usage;
+  }
+  await parser.parseAsync();
+  if (problem === undefined) return code;
+  const { usage } = await import("./errors.ts");
+  throw usage(...(await explainUsage(problem, name, known)));
+}
+
+function build(builder: Argv, command: Command): Argv {
+  for (const [name, describe] of Object.entries(command.positionals)) builder.positional(name, { type: "string", describe });
+  for (const [name, option] of Object.entries(command.options)) builder.option(name, { ...option, requiresArg: option.type !== "boolean" });
+  return builder;
+}
+
+/** What is wrong with a command line, with the nearest name that would have been right. */
+async function explainUsage(problem: string, name: string | undefined, known: Readonly<Record<string, Command>>): Promise<[message: string, remedy: string]> {
+  const { mistyped } = await import("./errors.ts");
+  const command = name !== undefined && Object.hasOwn(known, name) ? known[name] : undefined;
+  if (!command) return [name === undefined ? "A command is missing" : `Unknown command ${mistyped(name, Object.keys(known))}`, `Commands: ${Object.keys(known).join(", ")}.`];
+  const remedy = `Run caveman ${name} --help.`;
+  const unknown = /^Unknown arguments?: (.*)$/.exec(problem)?.[1]?.split(", ") ?? [];
+  const first = unknown[0];
+  if (first === undefined) return [problem, remedy];
+  const names = [...Object.keys(command.options), "help"];
+  return [names.length > 0 && !first.includes(" ") ? `Unknown option or argument of ${name}: ${mistyped(first, names)}` : `Too many arguments for ${name}: "${first}"`, remedy];
+}
+
+async function version(): Promise<string> {
+  const { findPackageJSON } = await import("node:module");
+  const { readFile } = await import("node:fs/promises");
+  const manifest = findPackageJSON(import.meta.url);
+  return manifest ? (JSON.parse(await readFile(manifest, "utf8")) as { version: string }).version : "unknown";
+}
+
+const invoked = process.argv[1];
+if (invoked !== undefined && realpathSync(invoked) === fileURLToPath(import.meta.url)) {
+  const code = await main(process.argv.slice(2));
+  // Both streams are flushed first: a pipe may still hold the end of the output.
+  process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
+}

@@ -1,0 +1,50 @@
+/** Live output of a run: text as it comes, one line a tool with its time. */
+import type { RunEvent } from "../../kernel/contract.ts";
+import type { Terminal } from "./terminal.ts";
+
+/**
+ * Gives the function that shows events. For a person the root's text streams to stdout; otherwise stdout is left to the
+ * final answer. Tool lines, children and notices go to stderr.
+ */
+export function liveEvents(terminal: Terminal): (event: RunEvent) => void {
+  let midLine = false;
+  const line = (text: string): void => {
+    if (midLine) terminal.out("\n");
+    midLine = false;
+    terminal.err(`${text}\n`);
+  };
+  return (event) => {
+    const indent = "  ".repeat(Math.max(1, event.path.length));
+    const dim = (text: string): string => terminal.style("dim", text);
+    switch (event.type) {
+      case "text_delta":
+        if (!terminal.person || event.path.length > 1 || event.delta === "") return;
+        terminal.out(event.delta);
+        midLine = !event.delta.endsWith("\n");
+        return;
+      case "attempt_reset":
+        return line(dim(`${indent}↻ attempt ${event.attempt}: the text since the last line is discarded`));
+      case "tool_end":
+        return line(event.isError
+          ? `${indent}${terminal.style("red", "✗")} ${event.name} ${dim(time(event.durationMs))}${event.code ? ` ${event.code}` : ""}`
+          : `${indent}${terminal.style("green", "✓")} ${event.name} ${dim(`${time(event.durationMs)}, ${size(event.bytes)}`)}`);
+      case "child_start":
+        return line(dim(`${indent}▸ ${event.agentId}`));
+      case "child_end":
+        return line(dim(`${indent}◂ ${event.agentId}: ${event.stopReason.replaceAll("_", " ")}`));
+      case "notice":
+        return line(`${indent}${terminal.style("yellow", "!")} ${event.code}: ${event.message}`);
+      case "run_end":
+      case "run_error":
+        if (midLine && event.path.length <= 1) terminal.out("\n");
+        midLine = false;
+        return;
+      default:
+        return;
+    }
+  };
+}
+
+/** Milliseconds under a second, else seconds with one digit. */
+export const time = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);
+const size = (bytes: number): string => (bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`);
