@@ -47,6 +47,7 @@ interface Tap<H extends HookName = HookName> { readonly options: Required<Pick<T
 
 /** Told of a tap's failure before its policy applies. */
 export type OnFailure = (hook: HookName, tap: TapInfo, error: CavemanError, payload: unknown) => void;
+type Compiled = { [H in HookName]: { callAsync(payload: Payloads[H], done: Done): void } };
 type Done = (error?: Error | null, result?: unknown) => void;
 
 const list = (value: string | readonly string[] | undefined): readonly string[] => (value === undefined ? [] : typeof value === "string" ? [value] : value);
@@ -58,7 +59,7 @@ export class HookSet {
   readonly #onFailure: OnFailure;
   readonly #timeoutMs: number;
   #frozen = false;
-  #hooks: { [H in HookName]: { callAsync(payload: Payloads[H], done: Done): void } } | undefined;
+  #hooks: Compiled | undefined;
 
   constructor(onFailure: OnFailure, timeoutMs = DEFAULT_TAP_TIMEOUT_MS) {
     this.#onFailure = onFailure;
@@ -98,7 +99,7 @@ export class HookSet {
       settle: new AsyncSeriesHook<[unknown]>(["payload"]),
     };
     for (const hook of HOOKS) for (const tap of this.#taps[hook]) hooks[hook].tapAsync(tap.options.name, this.#wrap(hook, tap as Tap) as never);
-    this.#hooks = hooks as unknown as typeof this.#hooks;
+    this.#hooks = hooks as unknown as Compiled;
   }
 
   /** Every tap in the order it runs. */
@@ -124,7 +125,7 @@ export class HookSet {
       if (failure) reject?.(failure);
       else resolve?.(value as Answers[H]);
     });
-    if (!settled) return new Promise<Answers[H] | undefined>((yes, no) => ([resolve, reject] = [yes, no]));
+    if (!settled) return new Promise<Answers[H] | undefined>((yes, no) => void ([resolve, reject] = [yes, no]));
     if (failure) throw failure;
     return value as Answers[H] | undefined;
   }
@@ -187,6 +188,8 @@ interface Policy {
   fail(error: CavemanError, payload: Payloads[HookName]): unknown;
 }
 
+/** A view under compaction. Kernel-internal. */
+interface Rewritable { problem(rewrite: Rewrite): CavemanError | undefined; take(rewrite: Rewrite): void }
 /** Payloads that can be put back to what they were before a failing tap, or fail their run. Kernel-internal. */
 export interface Restorable { snapshot(): unknown; restore(snapshot: unknown): void }
 const fails = (error: CavemanError, payload: { run: { stop(reason: "error", error: CavemanError): void } }): undefined => void payload.run.stop("error", error);
@@ -195,8 +198,8 @@ const record = (value: unknown): value is Record<string, unknown> => typeof valu
 
 const POLICIES: Record<HookName, Policy> = {
   compact: {
-    problem: (answer) => (answer === undefined || (record(answer) && record(answer.view) && typeof answer.by === "string") ? undefined : unreadable("a rewrite of the view, or nothing")),
-    pass: (answer, payload) => (answer === undefined ? undefined : void (payload as unknown as { take(r: Rewrite): void }).take(answer as Rewrite)),
+    problem: (answer, payload) => (answer === undefined ? undefined : record(answer) && record(answer.view) && typeof answer.by === "string" ? (payload as unknown as Rewritable).problem(answer as unknown as Rewrite) : unreadable("a rewrite of the view, or nothing")),
+    pass: (answer, payload) => (answer === undefined ? undefined : void (payload as unknown as Rewritable).take(answer as Rewrite)),
     fail: () => undefined,
   },
   beforeCall: {

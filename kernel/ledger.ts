@@ -58,16 +58,16 @@ export class Ledger {
 
   /** Appends a fact and tells the subscribers. The data object becomes the fact; getters on it stay lazy. */
   append<T extends FactType>(type: T, data: Facts[T]): Fact<T> {
-    const fact = Object.assign(data, { type, seq: this.#facts.length, at: this.#now() }) as unknown as Fact<T>;
-    this.#facts.push(fact as Fact);
+    const fact = Object.assign(data, { type, seq: this.#facts.length, at: this.#now() }) as unknown as Fact;
+    this.#facts.push(fact);
     for (const tell of this.#subscribers) {
       try {
-        tell(fact as Fact);
+        tell(fact);
       } catch {
         // A subscriber only watches: what it throws is its own loss, the record stands.
       }
     }
-    return fact;
+    return fact as unknown as Fact<T>;
   }
 
   /** Every fact so far, in order. */

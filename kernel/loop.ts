@@ -1,0 +1,118 @@
+/** The agent loop over a run: model, tools, model. */
+import type { CallOutcome, InputPart, Outcome, RunInput, ToolOutcome } from "./contract.ts";
+import { CavemanError, describe } from "./errors.ts";
+import type { ModelContent, ModelMessage, ModelPrompt } from "./model.ts";
+import type { RunImpl } from "./run.ts";
+import { check } from "./schema.ts";
+import { admit, execute } from "./tool.ts";
+import { Message } from "./transcript.ts";
+
+type UserContent = Extract<ModelMessage, { role: "user" }>["content"];
+type AssistantContent = Extract<ModelPrompt[number], { role: "assistant" }>["content"];
+type Call = Extract<ModelContent, { type: "tool-call" }>;
+
+/** Drives a run to its end. Never rejects: the outcome carries the failure. */
+export async function drive(run: RunImpl, input: RunInput): Promise<Outcome> {
+  let text = "";
+  try {
+    const content = userContent(input);
+    run.standing();
+    await run.prepare();
+    run.transcript.append(new Message({ role: "user", content: [...run.live.map((segment) => ({ type: "text" as const, text: segment })), ...content] }));
+    let repaired = false;
+    while (!run.standing()) {
+      const answer = await run.call({ purpose: repaired ? "repair" : "turn" });
+      if (answer.stopped) break;
+      const calls = answer.content.filter((part): part is Call => part.type === "tool-call" && !part.providerExecuted);
+      if (answer.text !== "") text = answer.text;
+      const said = assistant(answer);
+      if (calls.length === 0) {
+        run.transcript.append(said);
+        run.turn++;
+        const { output: spec } = run.agent;
+        if (!spec?.schema) return run.settle({ text });
+        const shaped = await fit(answer.text, spec.schema);
+        if (shaped.ok) return run.settle({ text, output: shaped.value });
+        if (repaired) throw new CavemanError("cave_output_schema_mismatch", { place: `agent ${run.agent.id}`, received: shaped.problem });
+        repaired = true;
+        run.transcript.append(new Message({ role: "user", content: [{ type: "text", text: `Your answer does not fit the required schema: ${shaped.problem}. Answer again with one JSON value that fits, and nothing else.` }] }));
+        continue;
+      }
+      const results = await work(run, calls);
+      // The two go in together, so that the transcript is legal whenever it is looked at.
+      run.transcript.append(said);
+      run.transcript.append(new Message({ role: "tool", content: results.map(({ toolCallId, name, output }) => ({ type: "tool-result" as const, toolCallId, toolName: name, output })) }));
+      run.turn++;
+    }
+    return await run.settle({ text });
+  } catch (error) {
+    return run.settle({ text, error });
+  }
+}
+
+/** Runs the calls of one turn: side by side when every one only reads, else one after the other, in order. */
+async function work(run: RunImpl, calls: readonly Call[]): Promise<ToolOutcome[]> {
+  const parallel = calls.length > 1 && calls.every((call) => (run.tools.get(call.toolName)?.effect ?? "read") === "read");
+  const running: Promise<ToolOutcome>[] = [];
+  for (const call of calls) {
+    const admitted = await admit(run, { toolCallId: call.toolCallId, name: call.toolName, input: call.input });
+    const outcome = "call" in admitted ? execute(admitted.call) : Promise.resolve(admitted.outcome);
+    running.push(outcome);
+    if (!parallel) await outcome;
+  }
+  return Promise.all(running);
+}
+
+function assistant(answer: CallOutcome): Message {
+  const content: AssistantContent = [];
+  for (const part of answer.content) {
+    if (part.type === "text" || part.type === "reasoning") {
+      if (part.text !== "" || part.providerMetadata) content.push({ type: part.type, text: part.text, ...(part.providerMetadata ? { providerOptions: part.providerMetadata } : {}) });
+    } else if (part.type === "tool-call") {
+      content.push({ type: "tool-call", toolCallId: part.toolCallId, toolName: part.toolName, input: argumentsOf(part.input), ...(part.providerExecuted ? { providerExecuted: true } : {}), ...(part.providerMetadata ? { providerOptions: part.providerMetadata } : {}) });
+    } else if (part.type === "tool-result") {
+      content.push({ type: "tool-result", toolCallId: part.toolCallId, toolName: part.toolName, output: { type: "json", value: part.result } });
+    }
+  }
+  return new Message({ role: "assistant", content }, answer.usage.output);
+}
+
+// Malformed arguments would poison every later request, so history keeps them as a string inside an object.
+function argumentsOf(input: string): unknown {
+  try {
+    const value: unknown = input.trim() === "" ? {} : JSON.parse(input);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : { value };
+  } catch {
+    return { malformed: input.slice(0, 2_000) };
+  }
+}
+
+type Fit = { ok: true; value: unknown } | { ok: false; problem: string };
+async function fit(text: string, schema: Parameters<typeof check>[0]): Promise<Fit> {
+  const bare = text.trim().replace(/^```(?:json)?\s*\n([\s\S]*?)\n?```$/, "$1");
+  let value: unknown;
+  try {
+    value = JSON.parse(bare);
+  } catch (error) {
+    return { ok: false, problem: `not valid JSON (${describe(error)})` };
+  }
+  return check(schema, value);
+}
+
+function userContent(input: RunInput): UserContent {
+  const bad = (place: string, received: string): never => {
+    throw new CavemanError("cave_input_invalid", { place, expected: "text, or parts of { type: text | image | file }", received });
+  };
+  if (typeof input === "string") return [{ type: "text", text: input.trim() === "" ? bad("input", "empty text") : input }];
+  if (!Array.isArray(input) || input.length === 0) return bad("input", Array.isArray(input) ? "no parts" : typeof input);
+  return (input as readonly InputPart[]).map((part, index) => {
+    const place = `input[${index}]`;
+    if (part?.type === "text" && typeof part.text === "string") return { type: "text", text: part.text };
+    if (part?.type !== "image" && part?.type !== "file") return bad(place, JSON.stringify(part?.type) ?? typeof part);
+    const { data } = part;
+    if (!(data instanceof Uint8Array || data instanceof URL || typeof data === "string")) return bad(`${place}.data`, typeof data);
+    const mediaType = part.mediaType ?? (part.type === "image" ? "image/*" : bad(`${place}.mediaType`, "nothing"));
+    const filename = part.type === "file" ? part.filename : undefined;
+    return { type: "file", mediaType, data: data instanceof URL ? { type: "url", url: data } : { type: "data", data }, ...(filename ? { filename } : {}) };
+  });
+}

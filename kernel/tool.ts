@@ -1,0 +1,270 @@
+/** The life of one tool call: arguments, admission, slots, execution, output. */
+import { createHash } from "node:crypto";
+import type { Denial, Hold, HoldSpec, OutputStage, Run, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
+import type { Tool, ToolContext } from "./definition.ts";
+import { asCaveman, CavemanError, codeOf, describe } from "./errors.ts";
+import { type HoldCount, Holds } from "./holds.ts";
+import { type HookSet, isDenial } from "./hooks.ts";
+import type { CallId } from "./ledger.ts";
+import type { ToolOutput } from "./model.ts";
+import { check } from "./schema.ts";
+
+/** What the life of a tool call needs of its run beside the public face. */
+export interface ToolHost extends Run {
+  readonly hooks: HookSet;
+  readonly count: HoldCount;
+  /** The tail of the admission queue: admissions of one run are serial, in call order. */
+  admissions: Promise<unknown> | undefined;
+}
+
+type Problem = { readonly code: string; readonly message: string };
+
+class Pending implements ToolCall {
+  readonly run: ToolHost;
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly tool: Tool | undefined;
+  readonly parent: ToolCall | undefined;
+  readonly speculative: CallId | undefined;
+  readonly signal: AbortSignal;
+  readonly holds: Holds;
+  input: unknown;
+  problem: Problem | undefined;
+  recorded: ((input: unknown) => unknown) | undefined;
+  stages: OutputStage[] = [];
+  executorOf: ((input: unknown, signal: AbortSignal) => unknown) | undefined;
+
+  constructor(run: ToolHost, request: ToolRequest, tool: Tool | undefined) {
+    this.run = run;
+    this.toolCallId = request.toolCallId;
+    this.name = request.name;
+    this.tool = tool;
+    this.input = request.input;
+    this.parent = request.nestedIn;
+    this.speculative = request.speculative;
+    this.signal = run.signal;
+    this.holds = new Holds(run.count);
+  }
+  hold<T>(spec: HoldSpec<T>): Hold<T> {
+    return this.holds.take(spec);
+  }
+  replay(make: (input: unknown) => unknown): void {
+    this.recorded ??= make;
+  }
+  output(stage: OutputStage): void {
+    this.stages.push(stage);
+  }
+  executor(run: (input: unknown, signal: AbortSignal) => unknown): void {
+    if (this.executorOf) throw new CavemanError("cave_executor_duplicate", { place: this.name });
+    this.executorOf = run;
+  }
+}
+
+/** An admitted call waiting to be executed, or the outcome of one that will not be. */
+export type Admitted = { readonly outcome: ToolOutcome } | { readonly call: ToolCall };
+
+/** Admits a call: arguments, then the hook. Serial within a run, in the order asked. */
+export function admit(run: ToolHost, request: ToolRequest): Promise<Admitted> {
+  const before = run.admissions;
+  const mine = before ? before.then(() => admission(run, request)) : admission(run, request);
+  const tail = mine.catch(() => undefined).then(() => {
+    if (run.admissions === tail) run.admissions = undefined;
+  });
+  run.admissions = tail;
+  return mine;
+}
+
+async function admission(run: ToolHost, request: ToolRequest): Promise<Admitted> {
+  const nestable = request.nestedIn?.tool?.nestedTools;
+  const tool = request.nestedIn ? nestable?.find((entry) => entry.name === request.name) : run.tools.get(request.name);
+  const call = new Pending(run, request, tool);
+  await readArguments(call, tool, request.input);
+  let verdict: Denial | undefined;
+  try {
+    const fired = run.hooks.fire("admitTool", call);
+    const answer = fired instanceof Promise ? await fired : fired;
+    verdict = isDenial(answer) ? answer : undefined;
+  } catch (error) {
+    verdict = { deny: { code: codeOf(error, "cave_plugin_failed"), message: describe(error) } };
+  }
+  const refusal: Problem | undefined = verdict?.deny ?? call.problem ?? standing(run);
+  if (!refusal) {
+    run.record("tool.admitted", { toolCallId: call.toolCallId, name: call.name, effect: call.tool?.effect ?? "read", nested: call.parent !== undefined });
+    return { call };
+  }
+  close(run, call, false);
+  run.record("tool.denied", {
+    toolCallId: call.toolCallId, declared: tool !== undefined, name: tool ? call.name : "undeclared", code: refusal.code, nested: call.parent !== undefined,
+    ...(tool ? {} : { nameDigest: sha256(call.name) }),
+  });
+  return { outcome: failure(call, refusal.code, refusal.message) };
+}
+
+const standing = (run: ToolHost): Problem | undefined =>
+  run.signal.aborted ? { code: "cave_run_aborted", message: "The run was aborted before this tool started." }
+    : run.stopping ? { code: "cave_run_stopping", message: "The run is stopping, so this tool was not started." } : undefined;
+
+async function readArguments(call: Pending, tool: Tool | undefined, raw: unknown): Promise<void> {
+  if (!tool) {
+    const known = call.parent?.tool ? call.parent.tool.nestedTools.map((entry) => entry.name) : [...call.run.tools.keys()];
+    call.problem = { code: "cave_unknown_tool", message: `There is no tool of this name. Known tools: ${known.join(", ") || "none"}.` };
+    return;
+  }
+  let value = raw;
+  if (typeof raw === "string") {
+    try {
+      value = raw.trim() === "" ? {} : JSON.parse(raw);
+    } catch {
+      call.problem = { code: "cave_tool_arguments_invalid", message: "The arguments are not valid JSON." };
+      return;
+    }
+  }
+  try {
+    const checking = check(tool.input, value);
+    const result = checking instanceof Promise ? await checking : checking;
+    if (result.ok) call.input = result.value;
+    else call.problem = { code: "cave_tool_arguments_invalid", message: `The arguments do not fit the schema: ${result.problem}` };
+  } catch (error) {
+    call.problem = { code: "cave_tool_arguments_invalid", message: `The arguments could not be checked: ${describe(error)}` };
+  }
+}
+
+/** Executes an admitted call. Never rejects: what goes wrong becomes a result the model can act on. */
+export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
+  const call = admitted as Pending;
+  const { run, tool, input } = call;
+  if (!tool) return failure(call, "cave_unknown_tool", "There is no tool of this name.");
+  const late = standing(run);
+  if (late) {
+    close(run, call, false);
+    run.record("tool.denied", { toolCallId: call.toolCallId, name: call.name, declared: true, code: late.code, nested: call.parent !== undefined });
+    return failure(call, late.code, late.message);
+  }
+  const startedAt = run.clock.now();
+  run.emit({ type: "tool_start", toolCallId: call.toolCallId, name: call.name, input });
+  let raw: unknown;
+  let outcome: ToolOutcome;
+  try {
+    raw = await perform(call, tool, input);
+    const value = tool.output ? await checkedOutput(tool, raw) : raw;
+    const output = await stages(call, written(value), value);
+    outcome = { toolCallId: call.toolCallId, name: call.name, output, value, isError: false };
+  } catch (error) {
+    const code = codeOf(error, "cave_tool_failed");
+    outcome = failure(call, code, describe(error));
+    outcome = { ...outcome, output: await stages(call, outcome.output, undefined).catch(() => outcome.output) };
+  }
+  close(run, call, true);
+  run.record("tool.finished", finished(call, raw, outcome, run.clock.now() - startedAt));
+  run.emit({ type: "tool_end", toolCallId: call.toolCallId, name: call.name, isError: outcome.isError, durationMs: run.clock.now() - startedAt, bytes: textOf(outcome.output).length, ...(outcome.code ? { code: outcome.code } : {}) });
+  return outcome;
+}
+
+function finished(call: Pending, raw: unknown, outcome: ToolOutcome, durationMs: number): Parameters<typeof call.run.record<"tool.finished">>[1] {
+  let argsDigest: string | undefined;
+  let resultDigest: string | undefined;
+  return {
+    toolCallId: call.toolCallId, name: call.name, effect: call.tool?.effect ?? "read", isError: outcome.isError, durationMs, nested: call.parent !== undefined,
+    ...(outcome.code ? { code: outcome.code } : {}),
+    get argsDigest() { return (argsDigest ??= sha256(stable(call.input))); },
+    get resultDigest() { return (resultDigest ??= sha256(outcome.isError ? textOf(outcome.output) : stable(raw))); },
+  };
+}
+
+function perform(call: Pending, tool: Tool, input: unknown): unknown {
+  const { run } = call;
+  if (call.recorded) return call.recorded(input);
+  const limit = new AbortController();
+  const context: ToolContext = { signal: limit.signal, toolCallId: call.toolCallId, call: (name, value) => nested(call, name, value) };
+  let answer: unknown;
+  if (call.executorOf) answer = call.executorOf(input, limit.signal);
+  else if (tool.subagent) return spawned(call, tool, input);
+  else answer = tool.execute(input, context);
+  if (!(answer instanceof Promise)) return answer;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      const error = new CavemanError("cave_tool_timeout", { place: `tool ${tool.name}`, expected: `an answer within ${tool.timeoutMs} ms`, received: "none" });
+      reject(error);
+      limit.abort(error);
+    }, tool.timeoutMs);
+    const onAbort = (): void => {
+      reject(asCaveman(run.signal.reason, "cave_run_aborted"));
+      limit.abort(run.signal.reason);
+    };
+    run.signal.addEventListener("abort", onAbort, { once: true });
+    (answer as Promise<unknown>).then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      run.signal.removeEventListener("abort", onAbort);
+    });
+  });
+}
+
+let nestedIds = 0;
+async function nested(parent: Pending, name: string, input: unknown): Promise<unknown> {
+  const admitted = await admit(parent.run, { toolCallId: `${parent.toolCallId}.${++nestedIds}`, name, input, nestedIn: parent });
+  const outcome = "call" in admitted ? await execute(admitted.call) : admitted.outcome;
+  if (outcome.isError) throw new CavemanError(outcome.code ?? "cave_tool_failed", { message: textOf(outcome.output) });
+  return outcome.value;
+}
+
+async function spawned(call: Pending, tool: Tool, input: unknown): Promise<unknown> {
+  const { agent, task } = { agent: tool.subagent?.agent, task: (input as { task?: unknown } | null)?.task };
+  if (!agent || typeof task !== "string") throw new CavemanError("cave_subagent_arguments_invalid");
+  const child = await call.run.spawn(agent, task, call);
+  if (child.error) throw new CavemanError("cave_subagent_failed", { place: `agent ${agent.id}`, received: child.error.code, cause: child.error });
+  return { text: child.text, agent_id: child.agentId, stop_reason: child.stopReason, claim_basis: "inferred" };
+}
+
+async function checkedOutput(tool: Tool, raw: unknown): Promise<unknown> {
+  const result = await check(tool.output as NonNullable<Tool["output"]>, raw);
+  if (!result.ok) throw new CavemanError("cave_tool_result_invalid", { place: `tool ${tool.name}` });
+  return result.value;
+}
+
+function written(value: unknown): ToolOutput {
+  if (typeof value === "string") return { type: "text", value };
+  if (value === undefined) return { type: "text", value: "" };
+  try {
+    const json = JSON.stringify(value);
+    if (json === undefined) throw new TypeError(`a ${typeof value}`);
+    return { type: "text", value: json };
+  } catch (error) {
+    throw new CavemanError("cave_tool_result_unserializable", { received: describe(error) });
+  }
+}
+
+async function stages(call: Pending, output: ToolOutput, raw: unknown): Promise<ToolOutput> {
+  let current = output;
+  for (const stage of call.stages) {
+    const next = stage(current, call, raw);
+    current = next instanceof Promise ? await next : next;
+    if (typeof current !== "object" || current === null || typeof current.type !== "string") throw new CavemanError("cave_plugin_failed", { place: `output of ${call.name}`, expected: "a tool output", received: typeof current });
+  }
+  return current;
+}
+
+function close(run: ToolHost, call: Pending, inFull: boolean): void {
+  for (const problem of call.holds.close(inFull)) run.notice("kernel", "cave_plugin_failed", `closing a hold: ${describe(problem)}`);
+}
+
+const failure = (call: ToolCall, code: string, message: string): ToolOutcome => ({
+  toolCallId: call.toolCallId, name: call.name, isError: true, code, value: undefined,
+  output: { type: "error-text", value: message.startsWith(code) ? message : `${code}: ${message}` },
+});
+
+/** The text of an output, as the model reads it. */
+export const textOf = (output: ToolOutput): string => ("value" in output ? (typeof output.value === "string" ? output.value : JSON.stringify(output.value)) : (output.type === "execution-denied" ? (output.reason ?? "") : ""));
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+/** JSON with sorted keys; what JSON cannot write counts by its kind. */
+function stable(value: unknown): string {
+  try {
+    return JSON.stringify(value, (_key, part: unknown) => {
+      if (typeof part === "bigint") return `${part}n`;
+      if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
+      return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+    }) ?? "undefined";
+  } catch (error) {
+    return `unserialisable: ${describe(error)}`;
+  }
+}
