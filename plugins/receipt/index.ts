@@ -1,0 +1,64 @@
+/**
+ * receipt: what a run did and cost, as one closed JSON document folded from its ledger. Taps `settle` last; owns
+ * `printReceipt`, the service `Receipts` and the files under `.caveman/runs`.
+ */
+import { Type } from "@sinclair/typebox";
+import { asCaveman, definePlugin, type Run } from "../../kernel/index.ts";
+import { Receipts } from "../services.ts";
+import { type Foldable, foldReceipt } from "./fold.ts";
+import { renderReceipt } from "./render.ts";
+import type { Receipt } from "./schema.ts";
+import { writeReceipt } from "./write.ts";
+
+declare module "../../kernel/contract.ts" {
+  interface RunOptions {
+    /** Writes the receipt and prints it to standard output when the run ends. Default: false. */
+    printReceipt?: boolean;
+  }
+}
+
+const Options = Type.Object({
+  dir: Type.String({ default: ".caveman/runs", minLength: 1, description: "Folder for receipts, from the run's rootDir." }),
+  write: Type.Boolean({ default: false, description: "Write a receipt for every root run, printed or not." }),
+});
+
+export const receipt = definePlugin({
+  name: "receipt",
+  description: "What a run did and cost, folded from its ledger.",
+  options: Options,
+  runOptions: Type.Object({
+    printReceipt: Type.Optional(Type.Boolean({ default: false, description: "Write the receipt and print it when the run ends." })),
+  }),
+  errors: {
+    cave_receipt_unwritable: { meaning: "The receipt could not be written.", remedy: "Make the folder writable or set the receipt plugin's dir; the run itself is not affected." },
+  },
+  apply(kernel, options) {
+    const made = new WeakMap<object, Receipt>();
+    const known = (run: Foldable): Receipt | undefined => made.get(run);
+    const receiptOf = (run: Run): Receipt => made.get(run) ?? foldReceipt(run, known);
+    kernel.provide(Receipts, () => ({ receiptOf }));
+
+    kernel.hooks.settle.tap({ name: "receipt:write", stage: "receipt" }, async ({ run, outcome }) => {
+      const built = foldReceipt(run, known);
+      made.set(run, built);
+      const print = run.options.printReceipt === true;
+      // A child's receipt is part of its root's.
+      if (run.parent !== undefined || !(print || options.write)) return;
+      let path: string | undefined;
+      try {
+        path = await writeReceipt(built, { rootDir: run.options.rootDir ?? process.cwd(), dir: options.dir, at: outcome.startedAt });
+      } catch (error) {
+        const coded = asCaveman(error, "cave_receipt_unwritable");
+        run.notice("receipt", coded.code, coded.message);
+      }
+      if (print) process.stdout.write(renderReceipt(built, { color: colored(), ...(process.stdout.columns ? { width: process.stdout.columns } : {}), ...(path ? { path } : {}) }));
+    });
+  },
+});
+
+/** Color for a terminal, unless its owner said otherwise. */
+const colored = (): boolean => (process.env.FORCE_COLOR ? process.env.FORCE_COLOR !== "0" : process.stdout.isTTY === true && !process.env.NO_COLOR);
+
+export { type Foldable, foldReceipt, usdOf } from "./fold.ts";
+export { type RenderOptions, renderReceipt } from "./render.ts";
+export { type Receipt, type ReceiptBreaker, type ReceiptCall, type ReceiptCompaction, type ReceiptResume, type ReceiptTool, RECEIPT_SCHEMA, receiptSchema, receiptSchemaText, UNDECLARED } from "./schema.ts";
