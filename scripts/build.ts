@@ -1,0 +1,143 @@
+/**
+ * `npm run build`: the published package in dist/. One bundle with shared chunks for every entry point, because a
+ * bundled TypeBox, Ajv and yargs load several times faster than from node_modules, and declarations beside it.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, copyFile, cp, mkdir, readFile, rm, stat } from "node:fs/promises";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { build, type Plugin } from "esbuild";
+
+const root = resolve(import.meta.dirname, "..");
+const dist = join(root, "dist");
+const entryPoints = [
+  "index.ts",
+  "presets/index.ts",
+  "plugins/index.ts",
+  "plugins/testing.ts",
+  "kernel/index.ts",
+  "cli/main.ts",
+];
+
+/** Loaded only by what needs them, or shipping files of their own: they stay dependencies of the package. */
+const external = ["@ai-sdk/*", "@modelcontextprotocol/*", "cosmiconfig", "web-tree-sitter"];
+
+/** Grammars come from packages that are not installed with ours: their .wasm files travel in dist/grammars. */
+const grammars: Readonly<Record<string, readonly string[]>> = {
+  "tree-sitter-c": ["tree-sitter-c.wasm"],
+  "tree-sitter-cpp": ["tree-sitter-cpp.wasm"],
+  "tree-sitter-go": ["tree-sitter-go.wasm"],
+  "tree-sitter-java": ["tree-sitter-java.wasm"],
+  "tree-sitter-javascript": ["tree-sitter-javascript.wasm"],
+  "tree-sitter-python": ["tree-sitter-python.wasm"],
+  "tree-sitter-rust": ["tree-sitter-rust.wasm"],
+  "tree-sitter-typescript": ["tree-sitter-typescript.wasm", "tree-sitter-tsx.wasm"],
+};
+
+/** CommonJS code inside an ES module bundle still asks for built-ins through require. */
+const banner = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
+
+/**
+ * Code moves between chunks, so `import.meta.url` would name a chunk. Our sources get the URL of the place they would
+ * have in dist/ without chunks, and the files they name with `new URL("./x", import.meta.url)` are put there: sources
+ * as entry points of their own, anything else copied.
+ */
+class Placement {
+  readonly sources = new Set<string>();
+  readonly assets = new Set<string>();
+
+  plugin(): Plugin {
+    return {
+      name: "placement",
+      setup: (esbuild) => {
+        esbuild.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+          if (path.includes(`${sep}node_modules${sep}`)) return undefined;
+          return { loader: "ts", contents: await this.#place(path, await readFile(path, "utf8")) };
+        });
+      },
+    };
+  }
+
+  async #place(path: string, source: string): Promise<string> {
+    if (!source.includes("import.meta")) return source;
+    if (/import\.meta\.(dirname|filename)\b/.test(source)) {
+      throw new Error(`${path}: expected import.meta.url, because dirname and filename name a chunk once bundled`);
+    }
+    let placed = source;
+    for (const [whole, reference] of source.matchAll(/new URL\(\s*["'](\.[^"']*)["'],\s*import\.meta\.url,?\s*\)/g)) {
+      const target = resolve(dirname(path), reference ?? "");
+      if (!(await isFile(target))) continue;
+      if (target.endsWith(".ts")) {
+        this.sources.add(relative(root, target));
+        placed = placed.replaceAll(whole, whole.replace(/\.ts(["'])/, ".js$1"));
+      } else if (!target.includes(`${sep}node_modules${sep}`)) {
+        this.assets.add(relative(root, target));
+      }
+    }
+    const place = relative(root, path).split(sep).join("/").replace(/\.ts$/, ".js");
+    const url = `(import.meta.url.slice(0, import.meta.url.lastIndexOf("/dist/") + 6) + ${JSON.stringify(place)})`;
+    return placed.replaceAll("import.meta.url", url);
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() === true;
+}
+
+/** A bundle may discover new entry points (workers, sandbox stages); then it is made once more with them. */
+async function bundle(placement: Placement): Promise<void> {
+  const entries = [...new Set([...entryPoints, ...placement.sources])];
+  await build({
+    absWorkingDir: root,
+    entryPoints: entries,
+    outdir: dist,
+    outbase: root,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node22",
+    external,
+    chunkNames: "chunks/[name]-[hash]",
+    banner: { js: banner },
+    legalComments: "linked",
+    logLevel: "warning",
+    plugins: [placement.plugin()],
+  });
+  if ([...placement.sources].some((source) => !entries.includes(source))) {
+    await rm(join(dist, "chunks"), { recursive: true, force: true });
+    await bundle(placement);
+  }
+}
+
+async function declarations(): Promise<void> {
+  const tsc = spawn("tsc", ["-p", "tsconfig.build.json"], {
+    cwd: root,
+    stdio: "inherit",
+    shell: process.platform === "win32",
+  });
+  const [code] = await once(tsc, "exit");
+  if (code !== 0) throw new Error("tsc could not emit the declarations");
+}
+
+async function copyAssets(assets: Iterable<string>): Promise<void> {
+  for (const asset of assets) {
+    await mkdir(dirname(join(dist, asset)), { recursive: true });
+    await cp(join(root, asset), join(dist, asset));
+  }
+}
+
+async function copyGrammars(): Promise<void> {
+  await mkdir(join(dist, "grammars"), { recursive: true });
+  for (const [name, files] of Object.entries(grammars)) {
+    for (const file of files) await copyFile(join(root, "node_modules", name, file), join(dist, "grammars", file));
+  }
+}
+
+const started = performance.now();
+const placement = new Placement();
+await rm(dist, { recursive: true, force: true });
+await Promise.all([bundle(placement), declarations(), copyGrammars()]);
+await copyAssets(placement.assets);
+await chmod(join(dist, "cli", "main.js"), 0o755);
+console.log(`built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s`);
