@@ -1,0 +1,170 @@
+/** What a call cost, and the most it can cost: the arithmetic of one row at one instant. */
+import { type Money, type Rate, money, mulDivRoundHalfUp, mulDivRoundUp, parseRate } from "./money.ts";
+import { type PriceEntry, RATE_NAMES, type Rates, type Row, day, minutes } from "./row.ts";
+
+/**
+ * Usage in the normal form, in tokens: `input` is gross (cache reads and writes are parts of it), `output` includes
+ * `reasoning`, and `cacheWrite` includes `cacheWrite1h`.
+ */
+export interface PricedUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly reasoning: number;
+  readonly cacheWrite1h?: number;
+}
+
+/** The price list behind a cost: ours, or rates the user brought. */
+export type PriceBasis = "public_catalog" | "private_rates";
+
+export interface Unpriced {
+  /** What is missing, for people. An unpriced call is never a free one. */
+  readonly unpriced: string;
+}
+export interface Priced {
+  readonly cost: Money;
+  readonly basis: PriceBasis;
+  /** The conditions that applied: `standard` or `over 200000`, with ` 01:00-04:00 UTC` when the hour decided. */
+  readonly tier: string;
+}
+export type Pricing = Priced | Unpriced;
+
+export const isPriced = <T extends object>(pricing: T | Unpriced): pricing is T => !("unpriced" in pricing);
+
+type ParsedRates = { readonly [K in keyof Rates]-?: Rate | undefined };
+interface ParsedTier { readonly above: number; readonly rates: ParsedRates }
+interface ParsedEntry { readonly from: number; readonly start: number; readonly end: number; readonly label: string; readonly tiers: readonly ParsedTier[] }
+
+const MILLION = 1_000_000n;
+/** A thousand requests cost `requests` dollars; one costs a thousandth, which is a thousand times a millionth. */
+const REQUEST_SHARE = 1_000n;
+const DAY_MINUTES = 24 * 60;
+
+const parsed = new WeakMap<Row, readonly ParsedEntry[] | Unpriced>();
+
+/** The cost of a settled call, rounded half up once. A rate that was needed and is not known makes it unpriced. */
+export function priceUsage(row: Row, usage: PricedUsage, at: Date): Pricing {
+  const wrong = misfit(usage);
+  if (wrong !== undefined) return { unpriced: wrong };
+  const entry = entryAt(row, at);
+  if (!isPriced(entry)) return entry;
+  const tier = entry.tiers.findLast((candidate) => usage.input > candidate.above);
+  if (tier === undefined) return { unpriced: `${name(row)} has no rates` };
+  const hour = usage.cacheWrite1h ?? 0;
+  const parts: readonly (readonly [number, keyof Rates, Rate | undefined])[] = [
+    [usage.input - usage.cacheRead - usage.cacheWrite, "input", tier.rates.input],
+    [usage.cacheRead, "cacheRead", tier.rates.cacheRead],
+    [usage.cacheWrite - hour, "cacheWrite", tier.rates.cacheWrite],
+    [hour, "cacheWrite1h", tier.rates.cacheWrite1h],
+    [usage.output - usage.reasoning, "output", tier.rates.output],
+    [usage.reasoning, "output", tier.rates.reasoning ?? tier.rates.output],
+  ];
+  let sum = (tier.rates.requests ?? 0n) * REQUEST_SHARE;
+  for (const [count, rateName, price] of parts) {
+    if (count === 0) continue;
+    if (price === undefined) return missing(row, rateName);
+    sum += BigInt(count) * price;
+  }
+  return {
+    cost: money(mulDivRoundHalfUp(sum, 1n, MILLION)),
+    basis: basisOf(row),
+    tier: `${tier.above < 0 ? "standard" : `over ${tier.above}`}${entry.label}`,
+  };
+}
+
+/**
+ * The most a call can cost that sends at most `inputTokens` and is billed at most `outputTokens`: the worst input rate
+ * that can apply, and the worst output rate, over every tier such a call can fall into. Rounded up, so that it
+ * bounds every settlement.
+ *
+ * A cache that is `explicit` must have its read and write rates, an `implicit` one its read rate; with a mode that is
+ * `unknown`, the rates the row has are the ones a provider can bill. The hour-long write rate applies unless
+ * `cacheWrite1h: false` says that the request asks for no hour-long cache.
+ */
+export function ceiling(row: Row, inputTokens: number, outputTokens: number, at: Date, applies: { readonly cacheWrite1h?: boolean } = {}): { readonly cost: Money; readonly basis: PriceBasis } | Unpriced {
+  if (!whole(inputTokens) || !whole(outputTokens)) return { unpriced: `expected whole tokens, got ${inputTokens} in and ${outputTokens} out` };
+  const entry = entryAt(row, at);
+  if (!isPriced(entry)) return entry;
+  let most = 0n;
+  for (const { above, rates } of entry.tiers) {
+    if (above >= 0 && inputTokens <= above) continue;
+    if (rates.input === undefined) return missing(row, "input");
+    if (rates.output === undefined) return missing(row, "output");
+    const mode = row.cache.mode;
+    if (rates.cacheRead === undefined && (mode === "explicit" || mode === "implicit")) return missing(row, "cacheRead");
+    if (rates.cacheWrite === undefined && mode === "explicit") return missing(row, "cacheWrite");
+    const input = mode === "unsupported" ? rates.input : largest(rates.input, rates.cacheRead, rates.cacheWrite, applies.cacheWrite1h === false ? undefined : rates.cacheWrite1h);
+    const sum = BigInt(inputTokens) * input + BigInt(outputTokens) * largest(rates.output, rates.reasoning) + (rates.requests ?? 0n) * REQUEST_SHARE;
+    if (sum > most) most = sum;
+  }
+  return { cost: money(mulDivRoundUp(most, 1n, MILLION)), basis: basisOf(row) };
+}
+
+const name = (row: Row): string => `${row.provider}/${row.model}`;
+const missing = (row: Row, rateName: keyof Rates): Unpriced => ({ unpriced: `${name(row)} has no ${rateName} rate` });
+const basisOf = (row: Row): PriceBasis => (row.provenance.source === "user" || row.provenance.source === "litellm" ? "private_rates" : "public_catalog");
+const largest = (first: Rate, ...others: readonly (Rate | undefined)[]): bigint => others.reduce<bigint>((most, other) => (other !== undefined && other > most ? other : most), first);
+const whole = (count: number): boolean => Number.isSafeInteger(count) && count >= 0;
+
+/** What is wrong with a usage object, if anything. */
+function misfit(usage: PricedUsage): string | undefined {
+  const hour = usage.cacheWrite1h ?? 0;
+  for (const count of [usage.input, usage.output, usage.cacheRead, usage.cacheWrite, usage.reasoning, hour]) {
+    if (!whole(count)) return `expected whole tokens in the usage, got ${count}`;
+  }
+  if (usage.cacheRead + usage.cacheWrite > usage.input) return "the cached input exceeds the input; expected a gross input";
+  if (hour > usage.cacheWrite) return "the hour-long cache writes exceed the cache writes";
+  if (usage.reasoning > usage.output) return "the reasoning exceeds the output; expected an output that includes it";
+  return undefined;
+}
+
+function entryAt(row: Row, at: Date): ParsedEntry | Unpriced {
+  const time = at.getTime();
+  if (Number.isNaN(time)) return { unpriced: "expected a valid date to price at" };
+  let entries = parsed.get(row);
+  if (entries === undefined) parsed.set(row, entries = parse(row));
+  if (!isPriced(entries)) return entries;
+  const minute = at.getUTCHours() * 60 + at.getUTCMinutes();
+  const found = entries.findLast((entry) => time >= entry.from && within(entry, minute));
+  return found ?? { unpriced: `${name(row)} has no rates at ${at.toISOString()}` };
+}
+
+const within = ({ start, end }: ParsedEntry, minute: number): boolean => (start <= end ? minute >= start && minute < end : minute >= start || minute < end);
+
+function parse(row: Row): readonly ParsedEntry[] | Unpriced {
+  if (row.currency !== "USD") return { unpriced: `${name(row)} is billed in ${row.currency}; only USD is priced` };
+  const entries: ParsedEntry[] = [];
+  for (const price of row.prices) {
+    const entry = parseEntry(price);
+    if (entry === undefined) return { unpriced: `${name(row)} has a price that cannot be read` };
+    entries.push(entry);
+  }
+  return entries;
+}
+
+function parseEntry({ from, hours, rates, tiers = [] }: PriceEntry): ParsedEntry | undefined {
+  const begin = from === undefined ? Number.NEGATIVE_INFINITY : day(from);
+  const start = hours === undefined ? 0 : minutes(hours.start);
+  const end = hours === undefined ? DAY_MINUTES : minutes(hours.end);
+  const all: ParsedTier[] = [];
+  for (const tier of [{ above: -1, rates }, ...tiers]) {
+    const read = parseRates(tier.rates);
+    if (read === undefined) return undefined;
+    all.push({ above: tier.above, rates: read });
+  }
+  if (begin === undefined || start === undefined || end === undefined) return undefined;
+  return { from: begin, start, end, label: hours === undefined ? "" : ` ${hours.start}-${hours.end} UTC`, tiers: all };
+}
+
+function parseRates(rates: Rates): ParsedRates | undefined {
+  const read: Partial<Record<keyof Rates, Rate>> = {};
+  for (const key of RATE_NAMES) {
+    const text = rates[key];
+    if (text === undefined) continue;
+    const value = parseRate(text);
+    if (value === undefined) return undefined;
+    read[key] = value;
+  }
+  return { input: read.input, output: read.output, cacheRead: read.cacheRead, cacheWrite: read.cacheWrite, cacheWrite1h: read.cacheWrite1h, reasoning: read.reasoning, requests: read.requests };
+}
