@@ -21,7 +21,7 @@ export function mistyped(name: string, known: readonly string[]): string {
   return meant ? `"${name}", did you mean "${meant}"?` : `"${name}"`;
 }
 
-const USAGE_CODES = /^cave_(cli_|config_|option_invalid|plugin_(missing|invalid|duplicate|order)|init_|agent_(definition|dir)|tool_definition|reserved_tool_name|duplicate_tool_name|schema_invalid|nested_tool_invalid|subagent_definition|model_invalid|internal_run_option|service_duplicate|error_code_duplicate)/;
+const FAILURES: readonly string[] = ["cave_cli_failed", "cave_init_failed"];
 
-/** Whether an error that came before a run started is the caller's to correct: exit code 2 and not 1. */
-export const isUsageError = (error: unknown): boolean => error instanceof CavemanError && error.code !== "cave_cli_failed" && USAGE_CODES.test(error.code);
+/** Whether an error is the caller's to correct before anything ran, exit code 2: a coded refusal without a receipt. */
+export const isUsageError = (error: unknown): boolean => error instanceof CavemanError && !("receipt" in error && error.receipt !== undefined) && !FAILURES.includes(error.code);

@@ -35,7 +35,7 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
       problem ??= message;
     });
   if (argv.length === 1 && argv[0] === "--version") {
-    io.out(`${await version()}\n`);
+    io.out(`${await (await import("./package.ts")).packageVersion()}\n`);
     return EXIT.done;
   }
   for (const command of Object.values(known)) {
@@ -70,13 +70,6 @@ async function explainUsage(problem: string, name: string | undefined, known: Re
   if (first === undefined) return [problem, remedy];
   const names = [...Object.keys(command.options), "help"];
   return [names.length > 0 && !first.includes(" ") ? `Unknown option or argument of ${name}: ${mistyped(first, names)}` : `Too many arguments for ${name}: "${first}"`, remedy];
-}
-
-async function version(): Promise<string> {
-  const { findPackageJSON } = await import("node:module");
-  const { readFile } = await import("node:fs/promises");
-  const manifest = findPackageJSON(import.meta.url);
-  return manifest ? (JSON.parse(await readFile(manifest, "utf8")) as { version: string }).version : "unknown";
 }
 
 const invoked = process.argv[1];

@@ -17,10 +17,10 @@ const hasCode = (error: unknown): error is { readonly code: string } => typeof e
 
 /** The message without its code in front and its remedy behind, which are printed on their own. */
 function sentence(error: CavemanError): string {
-  const { remedy } = error;
-  const body = error.message.startsWith(`${error.code}: `) ? error.message.slice(error.code.length + 2) : error.message;
+  const { message, remedy } = error;
+  const body = message.startsWith(`${error.code}: `) ? message.slice(error.code.length + 2) : message;
   const alone = remedy && body.endsWith(` ${remedy}`) ? body.slice(0, -remedy.length - 1) : body;
-  return alone.endsWith("?.") ? alone.slice(0, -1) : alone;
+  return alone.replace(/\.;/g, ";").replace(/([.?!])\.$/, "$1");
 }
 
 export function errorJson(error: unknown): ErrorJson {

@@ -1,12 +1,12 @@
 /** Live output of a run: text as it comes, one line a tool with its time. */
-import type { RunEvent } from "../../kernel/contract.ts";
+import type { StreamEvent } from "../../index.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
  * Gives the function that shows events. For a person the root's text streams to stdout; otherwise stdout is left to the
  * final answer. Tool lines, children and notices go to stderr.
  */
-export function liveEvents(terminal: Terminal): (event: RunEvent) => void {
+export function liveEvents(terminal: Terminal): (event: StreamEvent) => void {
   let midLine = false;
   const line = (text: string): void => {
     if (midLine) terminal.out("\n");

@@ -8,6 +8,8 @@ export interface Terminal {
   readonly err: (text: string) => void;
   /** Whether a person reads stdout. */
   readonly person: boolean;
+  /** Whether colour is wanted. */
+  readonly colour: boolean;
   /** Styles text for stderr, or leaves it plain. */
   readonly style: (style: Style, text: string) => string;
 }
@@ -20,6 +22,7 @@ export function terminal(stdout: NodeJS.WriteStream = process.stdout, stderr: No
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
     person: stdout.isTTY === true,
+    colour,
     style: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
   };
 }

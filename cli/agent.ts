@@ -1,0 +1,55 @@
+/** Reads the agent that a command names: a directory by convention, or a module that exports one. */
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { RunOptions } from "../kernel/contract.ts";
+import { type AgentDefinition, isAgent } from "../kernel/definition.ts";
+import { CavemanError, describe } from "../kernel/errors.ts";
+import { loadAgentDir } from "../plugins/agent-dir/index.ts";
+import "./errors.ts";
+
+export interface FoundAgent {
+  readonly agent: AgentDefinition;
+  /** Run options the agent itself declares. */
+  readonly run: RunOptions;
+  /** The agent's directory: where its config, script and files are. */
+  readonly dir: string;
+  /** The name of the model script beside it, without its ending. */
+  readonly script: string | undefined;
+}
+
+/** @throws CavemanError `cave_cli_agent_missing`, and what the definition itself refuses. */
+export async function findAgent(path: string, cwd: string = process.cwd()): Promise<FoundAgent> {
+  const target = resolve(cwd, path);
+  const found = await stat(target).catch(() => undefined);
+  if (!found) throw new CavemanError("cave_cli_agent_missing", { place: target, expected: "an agent directory or file", received: "nothing" });
+  if (found.isDirectory()) {
+    const { agent, run, dir } = await loadAgentDir(target);
+    return { agent, run, dir, script: scriptIn(dir) };
+  }
+  const dir = dirname(target);
+  return { agent: await agentIn(target), run: {}, dir, script: scriptIn(dir) };
+}
+
+async function agentIn(file: string): Promise<AgentDefinition> {
+  let module: Readonly<Record<string, unknown>>;
+  try {
+    module = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
+  } catch (cause) {
+    if (cause instanceof CavemanError) throw cause;
+    throw new CavemanError("cave_cli_agent_missing", { place: file, expected: "a module that loads", received: describe(cause).split("\n")[0], cause });
+  }
+  const agent = module.default ?? module.agent;
+  if (isAgent(agent)) return agent;
+  // A definition made by a second copy of the package looks right and is not known to this one.
+  const foreign = typeof agent === "object" && agent !== null && "kind" in agent && agent.kind === "agent";
+  throw new CavemanError("cave_cli_agent_missing", {
+    place: file, expected: "an agent() exported as default or as agent",
+    received: foreign ? "an agent made by another copy of caveman-agent" : Object.keys(module).join(", ") || "no export",
+    ...(foreign ? { remedy: "Run the caveman command that is installed beside the agent: npx caveman." } : {}),
+  });
+}
+
+const SCRIPT = "model.script";
+const scriptIn = (dir: string): string | undefined => ([".ts", ".mts", ".js", ".mjs", ".json"].some((ending) => existsSync(join(dir, SCRIPT + ending))) ? SCRIPT : undefined);
