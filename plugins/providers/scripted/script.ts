@@ -1,0 +1,278 @@
+/**
+ * A script: what a model answers, step by step. The model in process (`model.ts`) and the model server (`server.ts`)
+ * play the same scripts, so a test moves from one to the other without a rewrite.
+ */
+import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import { CavemanError, defineErrors } from "../../../kernel/errors.ts";
+
+defineErrors({
+  cave_script_invalid: {
+    meaning: "a model script has the wrong shape",
+    remedy: "Correct the named place of the script.",
+  },
+  cave_script_exhausted: {
+    meaning: "the model was called more often than its script has steps",
+    remedy: "Add a step, pass a function instead of a list, or find the call that was not expected.",
+  },
+});
+
+/** Tokens in the normal form: `input` includes cache reads and writes, `output` includes reasoning. */
+export interface ScriptUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+  readonly reasoning?: number;
+}
+
+export interface ScriptToolCall {
+  /** Default: `call_<step>_<position>`. */
+  readonly id?: string;
+  readonly name: string;
+  /** An object is sent as JSON. A string is sent as it is, which is how malformed JSON is scripted. */
+  readonly input: unknown;
+}
+
+export type ScriptFinish = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";
+
+/** A failure of the provider. */
+export interface ScriptFault {
+  /** HTTP status. Default 500. */
+  readonly status?: number;
+  /** The vendor's own name of the failure; by default the usual one for the status. */
+  readonly code?: string;
+  readonly message?: string;
+  /**
+   * `before` (default): the request is refused. `mid-stream`: an error arrives after half the chunks.
+   * `cut`: the connection is lost after half the chunks.
+   */
+  readonly when?: "before" | "mid-stream" | "cut";
+  /** Milliseconds the provider asks its caller to wait. */
+  readonly retryAfterMs?: number;
+}
+
+/** One answer of the model. */
+export interface ScriptStep {
+  readonly text?: string;
+  readonly reasoning?: string;
+  readonly toolCalls?: readonly ScriptToolCall[];
+  /**
+   * Default: an estimate. `input` is the UTF-8 bytes of the JSON of prompt and tools over four, `output` the bytes of
+   * reasoning, text, tool names and tool inputs over four, `reasoning` the bytes of the reasoning over four, each rounded up.
+   */
+  readonly usage?: ScriptUsage;
+  /** Default: `tool-calls` when there are tool calls, otherwise `stop`. */
+  readonly finish?: ScriptFinish;
+  /** Milliseconds before every chunk. Default 0: no timer is used. */
+  readonly delayMs?: number;
+  /** Into how many chunks each text, reasoning and tool input is cut. Default 1. */
+  readonly chunks?: number;
+  readonly error?: ScriptFault;
+}
+
+/** A list of steps, or a function that answers a request; `index` counts calls from zero. */
+export type Script<Request = LanguageModelV4CallOptions> =
+  | readonly ScriptStep[]
+  | ((request: Request, index: number) => ScriptStep | Promise<ScriptStep>);
+
+/** `cave_script_invalid` or `cave_script_exhausted`. */
+export class ScriptError extends CavemanError {
+  override readonly name = "ScriptError";
+}
+
+/** A piece of an answer, cut into the chunks it is sent in. */
+export type Block =
+  | { readonly type: "reasoning"; readonly text: string; readonly pieces: readonly string[] }
+  | { readonly type: "text"; readonly text: string; readonly pieces: readonly string[] }
+  | { readonly type: "tool-call"; readonly id: string; readonly name: string; readonly input: string; readonly pieces: readonly string[] };
+
+/** A step with every default filled in. */
+export interface Turn {
+  readonly index: number;
+  readonly blocks: readonly Block[];
+  readonly usage: Required<ScriptUsage>;
+  readonly finish: ScriptFinish;
+  readonly delayMs: number;
+  readonly fault: Fault | undefined;
+}
+
+export interface Fault {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly message: string;
+  readonly when: "before" | "mid-stream" | "cut";
+  readonly retryAfterMs: number | undefined;
+}
+
+/** What an estimate of the input is made from. */
+interface Estimable {
+  readonly prompt: unknown;
+  readonly tools?: unknown;
+}
+
+/**
+ * Gives the turns of a script in order. The index is taken synchronously, so calls made at the same time never share a step.
+ * @throws ScriptError `cave_script_invalid` at once for a list, on the call for a function's answer.
+ * @throws ScriptError `cave_script_exhausted` on the call after the last step.
+ */
+export function play<Request extends Estimable>(script: Script<Request>): (request: Request) => Turn | Promise<Turn> {
+  let next = 0;
+  if (typeof script === "function") {
+    return (request) => {
+      const index = next++;
+      const step = script(request, index);
+      const turn = (given: ScriptStep): Turn => turnOf(checkStep(given, `step ${index}`), index, request);
+      return step instanceof Promise ? step.then(turn) : turn(step);
+    };
+  }
+  if (!Array.isArray(script)) throw refuse("script", "a list of steps or a function", script);
+  const steps: readonly ScriptStep[] = [...script];
+  steps.forEach((step, index) => checkStep(step, `script[${index}]`));
+  return (request) => {
+    const index = next++;
+    const step = steps[index];
+    if (step === undefined) {
+      throw new ScriptError("cave_script_exhausted", {
+        place: `call ${index}`, expected: `at most ${steps.length} calls`, received: `call number ${index + 1}`,
+      });
+    }
+    return turnOf(step, index, request);
+  };
+}
+
+function turnOf(step: ScriptStep, index: number, request: Estimable): Turn {
+  const chunks = step.chunks ?? 1;
+  const blocks: Block[] = [];
+  if (step.reasoning) blocks.push({ type: "reasoning", text: step.reasoning, pieces: cut(step.reasoning, chunks) });
+  if (step.text) blocks.push({ type: "text", text: step.text, pieces: cut(step.text, chunks) });
+  step.toolCalls?.forEach((call, position) => {
+    const input = typeof call.input === "string" ? call.input : JSON.stringify(call.input);
+    blocks.push({ type: "tool-call", id: call.id ?? `call_${index}_${position}`, name: call.name, input, pieces: cut(input, chunks) });
+  });
+  return {
+    index,
+    blocks,
+    usage: step.usage ? { cacheRead: 0, cacheWrite: 0, reasoning: 0, ...step.usage } : estimate(blocks, request),
+    finish: step.finish ?? (step.toolCalls?.length ? "tool-calls" : "stop"),
+    delayMs: step.delayMs ?? 0,
+    fault: step.error && faultOf(step.error),
+  };
+}
+
+function faultOf(error: ScriptFault): Fault {
+  const status = error.status ?? 500;
+  return {
+    status,
+    code: error.code,
+    message: error.message ?? `scripted failure (${status})`,
+    when: error.when ?? "before",
+    retryAfterMs: error.retryAfterMs,
+  };
+}
+
+/** How many chunks a turn is sent in. */
+export const chunkCount = (turn: Turn): number => turn.blocks.reduce((sum, block) => sum + block.pieces.length, 0);
+
+/** How many chunks arrive before a turn's fault, or Infinity when no fault interrupts it. */
+export const chunksBeforeFault = (turn: Turn): number =>
+  turn.fault && turn.fault.when !== "before" ? Math.ceil(chunkCount(turn) / 2) : Number.POSITIVE_INFINITY;
+
+/** Cuts at code points: half a surrogate pair is not text and would not survive UTF-8. */
+function cut(text: string, chunks: number): readonly string[] {
+  if (chunks === 1) return [text];
+  const pieces: string[] = [];
+  let from = 0;
+  for (let n = 1; n <= chunks; n++) {
+    let to = Math.round((text.length * n) / chunks);
+    const code = text.charCodeAt(to);
+    if (to < text.length && code >= 0xdc00 && code <= 0xdfff) to++;
+    if (to > from) pieces.push(text.slice(from, to));
+    from = Math.max(from, to);
+  }
+  return pieces.length ? pieces : [text];
+}
+
+const quarter = (bytes: number): number => Math.ceil(bytes / 4);
+
+function estimate(blocks: readonly Block[], request: Estimable): Required<ScriptUsage> {
+  let content = 0;
+  let reasoning = 0;
+  for (const block of blocks) {
+    const size = Buffer.byteLength(block.type === "tool-call" ? block.name + block.input : block.text);
+    content += size;
+    if (block.type === "reasoning") reasoning += size;
+  }
+  const input = Buffer.byteLength(JSON.stringify({ prompt: request.prompt, tools: request.tools }));
+  return { input: quarter(input), output: quarter(content), cacheRead: 0, cacheWrite: 0, reasoning: quarter(reasoning) };
+}
+
+const finishes: readonly string[] = ["stop", "length", "content-filter", "tool-calls", "error", "other"];
+const moments: readonly string[] = ["before", "mid-stream", "cut"];
+
+type Check = (value: unknown, place: string) => void;
+
+const text: Check = (value, place) => {
+  if (typeof value !== "string") throw refuse(place, "a string", value);
+};
+const within = (least: number, most: number, what: string): Check => (value, place) => {
+  if (!Number.isSafeInteger(value) || Number(value) < least || Number(value) > most) throw refuse(place, what, value);
+};
+const count = within(0, Number.MAX_SAFE_INTEGER, "a whole number of at least 0");
+const oneOf = (allowed: readonly string[]): Check => (value, place) => {
+  if (typeof value !== "string" || !allowed.includes(value)) throw refuse(place, `one of ${allowed.join(", ")}`, value);
+};
+
+const faultChecks: Readonly<Record<string, Check>> = {
+  status: within(400, 599, "an HTTP status from 400 to 599"), code: text, message: text, when: oneOf(moments), retryAfterMs: count,
+};
+const usageChecks: Readonly<Record<string, Check>> = { input: count, output: count, cacheRead: count, cacheWrite: count, reasoning: count };
+const callChecks: Readonly<Record<string, Check>> = {
+  id: text, name: text,
+  input: (value, place) => {
+    if (typeof value !== "string" && (typeof value !== "object" || value === null)) {
+      throw refuse(place, "an object, or a string sent as it is", value);
+    }
+  },
+};
+const stepChecks: Readonly<Record<string, Check>> = {
+  text, reasoning: text, finish: oneOf(finishes), delayMs: within(0, 2 ** 31 - 1, "milliseconds from 0 to 2147483647"),
+  chunks: within(1, Number.MAX_SAFE_INTEGER, "a whole number of at least 1"),
+  usage: (value, place) => {
+    checkFields(value, place, usageChecks, ["input", "output"]);
+    const { input, output, cacheRead = 0, cacheWrite = 0, reasoning = 0 } = value as ScriptUsage;
+    if (cacheRead + cacheWrite > input) throw refuse(place, "input to include cacheRead and cacheWrite", value);
+    if (reasoning > output) throw refuse(place, "output to include reasoning", value);
+  },
+  error: (value, place) => checkFields(value, place, faultChecks),
+  toolCalls: (value, place) => {
+    if (!Array.isArray(value)) throw refuse(place, "a list of tool calls", value);
+    value.forEach((call: unknown, at) => checkFields(call, `${place}[${at}]`, callChecks, ["name", "input"]));
+  },
+};
+
+function checkStep(step: ScriptStep, place: string): ScriptStep {
+  checkFields(step, place, stepChecks);
+  return step;
+}
+
+function checkFields(value: unknown, place: string, checks: Readonly<Record<string, Check>>, required: readonly string[] = []): void {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw refuse(place, "an object", value);
+  for (const [key, field] of Object.entries(value)) {
+    const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
+    if (!check) throw refuse(`${place}.${key}`, `one of ${Object.keys(checks).join(", ")}`, key);
+    if (field !== undefined) check(field, `${place}.${key}`);
+  }
+  for (const key of required) {
+    if ((value as Readonly<Record<string, unknown>>)[key] === undefined) throw refuse(`${place}.${key}`, "a value", undefined);
+  }
+}
+
+function refuse(place: string, expected: string, received: unknown): ScriptError {
+  return new ScriptError("cave_script_invalid", { place, expected, received: shown(received) });
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "function") return "a function";
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : `an object with ${Object.keys(value).join(", ") || "nothing"}`;
+  return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : String(value);
+}
