@@ -2,7 +2,8 @@
  * What plugins share: typed services, and the facts that one plugin records and another folds. Plugins never import
  * each other's files; they meet here.
  */
-import { type CallId, defineService, type Run } from "../kernel/index.ts";
+import type { Row } from "../catalog/row.ts";
+import { type CallId, defineService, type ResolvedModel, type Run, type Usage } from "../kernel/index.ts";
 import type { Receipt } from "./receipt/schema.ts";
 
 /** A denomination of money: catalog dollars, or plain tokens. */
@@ -59,6 +60,8 @@ declare module "../kernel/ledger.ts" {
     "budget.clamped": { callId: CallId; attempt: number; tokens: number };
     "budget.closed": { spent: Amount; overspent: Amount; capBreached: boolean; remaining: Amount; max: Amount; released: Amount };
     "breaker.tripped": BreakerTripped;
+    /** The counters of a whole tree of runs, recorded by its root when it settles. */
+    "subagents.tree": { admitted: number; denied: number; peak: number; deepest: number };
     "compaction.settled": CompactionSettled;
     "run.resumed": RunResumed;
   }
@@ -70,3 +73,23 @@ export interface Receipts {
   receiptOf(run: Run): Receipt;
 }
 export const Receipts = defineService<Receipts>("receipts");
+
+/** Which model is asked about; a simulated model is priced as the model it passes for. */
+export type PricedModel = Pick<ResolvedModel, "provider" | "id">;
+/** Units of 1e-12 USD, or what is missing to know them. Never zero for an unknown price. */
+export type Price = { readonly pico: bigint; readonly basis: "public_catalog" | "private" } | { readonly unpriced: string };
+/** Prices over the catalog: `plugins/pricing`. `at` is the price instant in epoch milliseconds. */
+export interface Pricing {
+  row(model: PricedModel): Row | undefined;
+  /** What a settled usage costs. */
+  cost(model: PricedModel, usage: Usage, at: number): Price;
+  /** The most that a call of so many tokens can cost. */
+  ceiling(model: PricedModel, inputTokens: number, outputTokens: number, at: number): Price;
+}
+export const Pricing = defineService<Pricing>("pricing");
+
+/** How the account behind a model is billed. */
+export type Regime = "metered" | "subscription" | "unknown";
+/** Provided by whoever holds the credentials; without it accounts count as metered. */
+export interface Credentials { regimeOf(model: ResolvedModel): Regime }
+export const Credentials = defineService<Credentials>("credentials");

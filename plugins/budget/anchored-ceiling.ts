@@ -1,0 +1,129 @@
+/**
+ * The most a provider can bill as input for a request: the smallest of the context window, the byte bound, and the
+ * anchored bound. The anchor is a settled request that shares a prefix of whole messages with this one: the party that
+ * bills has measured it, so only what came after the parting is guessed. A token is at least one byte.
+ */
+import { type FrozenCall, Message, type ModelMessage, type View } from "../../kernel/index.ts";
+
+/** Tokens of framing that a message may cost beside its bytes. */
+export const FRAMING = 16;
+/**
+ * Tokens of the prompt a vendor adds of its own for tools or an answer schema. The largest documented one is 804
+ * (Anthropic, tool use); a model row that states no figure takes this.
+ */
+export const VENDOR_OVERHEAD = 1_024;
+/**
+ * Tokens one image may cost, by vendor: Anthropic documents at most 4,784, Gemini 258 a tile of at most 3,072 pixels
+ * square, OpenAI's costliest small model 2,833 + 8 × 5,667.
+ */
+const IMAGE_TOKENS: Readonly<Record<string, number>> = { anthropic: 5_000, google: 8_192, gemini: 8_192, vertex: 8_192 };
+const IMAGE_TOKENS_UNKNOWN = 50_000;
+/** Settled requests kept: a summary or a retry on another model must not push out the turn's own. */
+const ANCHORS = 4;
+
+/** What is read of a frozen call. */
+export type Measured = Pick<FrozenCall, "view" | "prompt" | "overheadBytes" | "toolsKey" | "request"> & { readonly model: Pick<FrozenCall["model"], "provider" | "id" | "contextWindow"> };
+
+/** 1,000 bytes in 4 messages are at most 1,064 tokens: each byte one, each message 16 of framing. */
+export const byteBound = (bytes: number, messages: number, vendorOverhead = 0): number => bytes + FRAMING * messages + vendorOverhead;
+
+interface Anchor { readonly model: string; readonly toolsKey: object; readonly format: unknown; readonly view: View; readonly extras: ReadonlySet<ModelMessage>; readonly reported: number; /** The provider reported more than the byte bound allowed. */ readonly beyondBytes: boolean }
+
+export class AnchoredCeiling {
+  readonly #anchors: Anchor[] = [];
+  #weights: { readonly epoch: number; readonly provider: string; readonly sums: number[] } | undefined;
+
+  /** Tokens of input at most; undefined when nothing bounds it. `window` is the context window, when known. */
+  of(call: Measured, window: number | undefined = call.model.contextWindow, vendorOverhead = VENDOR_OVERHEAD): number | undefined {
+    let bound = window ?? Number.POSITIVE_INFINITY;
+    const bytes = this.#byBytes(call, vendorOverhead);
+    let anchored = Number.POSITIVE_INFINITY;
+    let beyond = false;
+    const model = keyOf(call);
+    for (const anchor of this.#anchors) {
+      if (anchor.model !== model || anchor.toolsKey !== call.toolsKey || anchor.format !== formatOf(call)) continue;
+      const shared = call.view.sharedWith(anchor.view);
+      let delta = 0;
+      for (let i = shared; i < call.view.length; i++) {
+        const message = call.view.at(i);
+        if (message) delta += message.bytes + FRAMING + beyondBytes(message, call.model.provider);
+      }
+      for (const extra of extrasOf(call)) if (!anchor.extras.has(extra)) delta += weigh(extra);
+      anchored = Math.min(anchored, anchor.reported + delta);
+      beyond ||= anchor.beyondBytes;
+    }
+    // A byte bound that this model has already been seen to pass bounds nothing.
+    bound = Math.min(bound, anchored, beyond ? Number.POSITIVE_INFINITY : bytes);
+    return Number.isFinite(bound) ? bound : undefined;
+  }
+
+  /** Keeps a request and the gross input its provider reported as an anchor for the next. */
+  settled(call: Measured, reported: number, vendorOverhead = VENDOR_OVERHEAD): void {
+    const anchor: Anchor = { model: keyOf(call), toolsKey: call.toolsKey, format: formatOf(call), view: call.view, extras: new Set(extrasOf(call)), reported, beyondBytes: reported > this.#byBytes(call, vendorOverhead) };
+    this.#anchors.unshift(anchor);
+    if (this.#anchors.length > ANCHORS) this.#anchors.pop();
+  }
+
+  #byBytes(call: Measured, vendorOverhead: number): number {
+    const added = call.request.tools?.length || call.request.responseFormat?.type === "json" ? vendorOverhead : 0;
+    return byteBound(call.view.bytes + call.overheadBytes, call.prompt.length, added) + this.#beyondBytesOf(call.view, call.model.provider);
+  }
+
+  // Kept as running sums per epoch, so that a call pays for its new messages only.
+  #beyondBytesOf(view: View, provider: string): number {
+    if (this.#weights?.epoch !== view.epoch || this.#weights.provider !== provider) this.#weights = { epoch: view.epoch, provider, sums: [0] };
+    const { sums } = this.#weights;
+    for (let i = sums.length; i <= view.length; i++) {
+      const message = view.at(i - 1);
+      sums.push((sums[i - 1] ?? 0) + (message ? beyondBytes(message, provider) : 0));
+    }
+    return sums[view.length] ?? 0;
+  }
+}
+
+const keyOf = ({ model }: Measured): string => `${model.provider}/${model.id}`;
+const formatOf = ({ request }: Measured): unknown => (request.responseFormat?.type === "json" ? request.responseFormat.schema : undefined);
+const weights = new WeakMap<ModelMessage, number>();
+function weigh(message: ModelMessage): number {
+  let weight = weights.get(message);
+  if (weight === undefined) weights.set(message, (weight = new Message(message).bytes + FRAMING));
+  return weight;
+}
+
+/** The messages of a prompt that are not the view's: system and added context. */
+function extrasOf({ prompt, view }: Measured): readonly ModelMessage[] {
+  const count = prompt.length - view.length;
+  const extras: ModelMessage[] = [];
+  let at = 0;
+  for (const message of prompt) {
+    if (extras.length === count) break;
+    if (view.at(at)?.value === message) at++;
+    else extras.push(message);
+  }
+  return extras;
+}
+
+/**
+ * Tokens a message may cost beside its bytes. Reasoning that a vendor keeps by reference has tokens without bytes; an
+ * image is billed by its size in pixels; a document by its pages, which nobody has counted.
+ */
+function beyondBytes(message: Message, provider: string): number {
+  let beyond = Math.max(0, (message.outputTokens ?? 0) - message.bytes);
+  const { value } = message;
+  if (value.role === "user" || value.role === "assistant") {
+    for (const part of value.content) if (part.type === "file") beyond += fileTokens(part.mediaType, provider);
+  } else if (value.role === "tool") {
+    for (const part of value.content) {
+      if (part.type !== "tool-result" || part.output.type !== "content") continue;
+      for (const inner of part.output.value) if (inner.type === "file") beyond += fileTokens(inner.mediaType, provider);
+    }
+  }
+  return beyond;
+}
+
+function fileTokens(mediaType: string, provider: string): number {
+  if (mediaType.startsWith("text/")) return 0;
+  if (mediaType === "image" || mediaType.startsWith("image/")) return IMAGE_TOKENS[provider.split(".")[0] ?? ""] ?? IMAGE_TOKENS_UNKNOWN;
+  return Number.POSITIVE_INFINITY;
+}
+
