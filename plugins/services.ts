@@ -3,7 +3,7 @@
  * each other's files; they meet here.
  */
 import type { Row } from "../catalog/row.ts";
-import { type CallId, defineService, type ResolvedModel, type Run, type Usage } from "../kernel/index.ts";
+import { type CallId, defineService, type ModelSpec, type ResolvedModel, type Run, type Usage } from "../kernel/index.ts";
 import type { Receipt } from "./receipt/schema.ts";
 
 /** A denomination of money: catalog dollars, or plain tokens. */
@@ -93,3 +93,32 @@ export type Regime = "metered" | "subscription" | "unknown";
 /** Provided by whoever holds the credentials; without it accounts count as metered. */
 export interface Credentials { regimeOf(model: ResolvedModel): Regime }
 export const Credentials = defineService<Credentials>("credentials");
+
+/** What is known of a failed call. */
+export interface ProviderFault {
+  /** HTTP status, when there was one. */
+  readonly status?: number;
+  /** Whether the same request may succeed later. */
+  readonly retryable: boolean;
+  /** Milliseconds the provider asks to wait. */
+  readonly retryAfterMs?: number;
+  /** Whether a smaller request may succeed. */
+  readonly tooLarge: boolean;
+  /** `no` only when the request provably reached no model. */
+  readonly billed: "no" | "maybe";
+  readonly code: string;
+}
+/** Reads the cause of a failed call: `plugins/providers`. */
+export interface ProviderFaults { classify(cause: unknown): ProviderFault }
+export const ProviderFaults = defineService<ProviderFaults>("provider-faults");
+
+/** The models of a run: `plugins/providers`. */
+export interface Models {
+  /** The run's own model, once the run has started. */
+  readonly resolved: ResolvedModel | undefined;
+  /** Resolves the run's own model; later calls give the same. */
+  prepare(): Promise<ResolvedModel>;
+  /** Resolves another one, for a router or a retry. */
+  resolve(spec: ModelSpec): Promise<ResolvedModel>;
+}
+export const Models = defineService<Models>("models");
