@@ -5,7 +5,7 @@
 "use strict";
 
 const { spawn, spawnSync } = require("node:child_process");
-const { existsSync, statSync, utimesSync } = require("node:fs");
+const { existsSync, lstatSync, statSync, utimesSync } = require("node:fs");
 const { constants } = require("node:os");
 const { delimiter, join } = require("node:path");
 
@@ -25,7 +25,13 @@ const JEST = [
   join(modules, "jest", "bin", "jest.js"),
 ];
 
+/** A linked node_modules belongs to another checkout, and npm ci would empty it there: it is used as it is. */
+function isLinked() {
+  return existsSync(modules) && lstatSync(modules).isSymbolicLink();
+}
+
 function isFresh() {
+  if (isLinked()) return true;
   return existsSync(pinned) && existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs;
 }
 
