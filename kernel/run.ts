@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { callModel, type Host, settling } from "./call.ts";
+import { callModel, settling } from "./call.ts";
 import type { CallOutcome, CallRequest, Clock, Outcome, RunEvent, RunEventBody, RunInput, RunOptions, Run, Service, Settlement, Stop, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
 import { ConversationState } from "./conversation.ts";
 import { type AgentDefinition, type Context, type FileRef, isFileRef, type Tool } from "./definition.ts";
@@ -12,6 +12,7 @@ import type { HookSet } from "./hooks.ts";
 import { type CallId, type Fact, type Facts, type FactType, Ledger, type RunId, type StopReason } from "./ledger.ts";
 import type { ModelMessage, ModelTool, ResolvedModel } from "./model.ts";
 import { checkRunOptions, type Plugin } from "./plugin.ts";
+import type { Host } from "./request.ts";
 import { admit, execute, type ToolHost } from "./tool.ts";
 import { Transcript } from "./transcript.ts";
 

@@ -1,0 +1,162 @@
+/** The request of one attempt: shaped by taps, then frozen. */
+import type { CallRequest, FrozenCall, Hold, HoldSpec, ModelCall, Run, Stop } from "./contract.ts";
+import { CavemanError } from "./errors.ts";
+import { type HoldCount, Holds } from "./holds.ts";
+import type { HookSet, Restorable } from "./hooks.ts";
+import type { CallId } from "./ledger.ts";
+import { type Bytes, bytes, type CallOptions, type CallPurpose, type ModelMessage, type ModelTool, type ResolvedModel, type Tokens, tokens } from "./model.ts";
+import type { View } from "./transcript.ts";
+
+/** What the life of a call needs of its run beside the public face. */
+export interface Host extends Run {
+  readonly hooks: HookSet;
+  readonly count: HoldCount;
+  readonly system: readonly ModelMessage[];
+  readonly modelTools: readonly ModelTool[];
+  readonly listening: boolean;
+  /** The model of the last attempt. */
+  resolved: ResolvedModel | undefined;
+  nextCallId(): CallId;
+  /** Throws when the run is aborted or failed; answers with the stop when it is stopping. */
+  standing(): Stop | undefined;
+}
+
+/** Output tokens asked for when neither the model's limit nor the definition states one. */
+export const DEFAULT_ALLOWANCE = 8_192;
+/** Tokens of framing a message may cost beside its bytes. */
+const FRAMING = 16;
+
+type Shaped = Pick<Shape, "model" | "tools" | "maxOutputTokens" | "settings" | "additions" | "decorators">;
+
+export class Shape implements ModelCall, Restorable {
+  readonly run: Host;
+  readonly callId: CallId;
+  readonly attempt: number;
+  readonly purpose: CallPurpose;
+  readonly view: View;
+  readonly signal: AbortSignal;
+  model: ResolvedModel | undefined;
+  tools: readonly ModelTool[];
+  maxOutputTokens: number | undefined;
+  settings: Readonly<Partial<CallOptions>> = {};
+  additions: readonly ModelMessage[] = [];
+  decorators: readonly ((frozen: CallOptions) => Record<string, string>)[] = [];
+
+  constructor(run: Host, callId: CallId, attempt: number, request: CallRequest, view: View, model: ResolvedModel | undefined) {
+    this.run = run;
+    this.callId = callId;
+    this.attempt = attempt;
+    this.purpose = request.purpose;
+    this.view = view;
+    this.signal = run.signal;
+    this.model = model;
+    this.tools = request.tools ?? run.modelTools;
+    this.maxOutputTokens = request.maxOutputTokens;
+  }
+  setModel(model: ResolvedModel): void {
+    this.model = model;
+  }
+  setTools(tools: readonly ModelTool[]): void {
+    this.tools = tools;
+  }
+  setSettings(settings: Partial<CallOptions>): void {
+    this.settings = { ...this.settings, ...settings };
+  }
+  addContext(message: ModelMessage): void {
+    this.additions = [...this.additions, message];
+  }
+  transport(decorate: (frozen: CallOptions) => Record<string, string>): void {
+    this.decorators = [...this.decorators, decorate];
+  }
+  snapshot(): Shaped {
+    const { model, tools, maxOutputTokens, settings, additions, decorators } = this;
+    return { model, tools, maxOutputTokens, settings, additions, decorators };
+  }
+  restore(snapshot: unknown): void {
+    Object.assign(this, snapshot as Shaped);
+  }
+}
+
+const toolBytes = new WeakMap<object, number>();
+const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
+const sizeOfTools = (list: readonly ModelTool[]): number => {
+  let size = toolBytes.get(list);
+  if (size === undefined) toolBytes.set(list, (size = list.length === 0 ? 0 : sizeOf(list)));
+  return size;
+};
+
+export class Frozen implements FrozenCall {
+  readonly run: Host;
+  readonly callId: CallId;
+  readonly attempt: number;
+  readonly purpose: CallPurpose;
+  readonly view: View;
+  readonly signal: AbortSignal;
+  readonly model: ResolvedModel;
+  readonly request: Readonly<CallOptions>;
+  readonly toolsKey: object;
+  readonly at: number;
+  readonly holds: Holds;
+  readonly asked: Tokens;
+  readonly #additions: readonly ModelMessage[];
+  #overhead: Bytes | undefined;
+  #allowance: Tokens;
+
+  constructor(shape: Shape, model: ResolvedModel) {
+    const { run } = shape;
+    this.run = run;
+    this.callId = shape.callId;
+    this.attempt = shape.attempt;
+    this.purpose = shape.purpose;
+    this.view = shape.view;
+    this.signal = run.signal;
+    this.model = model;
+    this.at = run.clock.now();
+    this.toolsKey = shape.tools;
+    this.holds = new Holds(run.count);
+    const wanted = shape.maxOutputTokens ?? run.agent.output?.maxTokens ?? model.maxOutput ?? DEFAULT_ALLOWANCE;
+    this.asked = this.#allowance = tokens(Math.min(wanted, model.maxOutput ?? wanted));
+    const json = shape.purpose === "summary" ? undefined : run.agent.output?.jsonSchema;
+    this.#additions = json && !model.structuredOutput ? [...shape.additions, { role: "system", content: schemaPrompt(json) }] : shape.additions;
+    const prompt = assemble(run.system, shape.view, shape.additions);
+    if (json && !model.structuredOutput) prompt.splice(run.system.length, 0, { role: "system", content: schemaPrompt(json) });
+    this.request = Object.freeze({
+      ...shape.settings, prompt, abortSignal: run.signal,
+      ...(shape.tools.length > 0 ? { tools: shape.tools as ModelTool[] } : {}),
+      ...(json && model.structuredOutput ? { responseFormat: { type: "json", schema: json, name: "answer" } as const } : {}),
+    });
+  }
+  get prompt(): CallOptions["prompt"] {
+    return this.request.prompt;
+  }
+  get overheadBytes(): Bytes {
+    return (this.#overhead ??= bytes(sizeOf(this.run.system) + sizeOfTools(this.toolsKey as ModelTool[]) + (this.#additions.length > 0 ? sizeOf(this.#additions) : 0)));
+  }
+  get allowance(): Tokens {
+    return this.#allowance;
+  }
+  lowerAllowance(to: number): void {
+    if (!Number.isSafeInteger(to) || to < 1 || to > this.#allowance) throw new CavemanError("cave_allowance_raised", { expected: `1 to ${this.#allowance}`, received: String(to) });
+    this.#allowance = tokens(to);
+  }
+  hold<T>(spec: HoldSpec<T>): Hold<T> {
+    return this.holds.take(spec);
+  }
+  /** The most the provider can have read of this request. */
+  inputBound(): number {
+    const bound = this.view.bytes + this.overheadBytes + FRAMING * this.request.prompt.length;
+    return Math.min(bound, this.model.contextWindow ?? bound);
+  }
+}
+
+const schemaPrompt = (json: object): string => `Answer with one JSON value and nothing else. It must fit this JSON schema: ${JSON.stringify(json)}`;
+
+// Added context stands before the newest user message, after everything whose bytes were sent before.
+function assemble(system: readonly ModelMessage[], view: View, additions: readonly ModelMessage[]): ModelMessage[] {
+  const prompt = view.prompt();
+  if (additions.length > 0) {
+    const at = prompt.findLastIndex((message) => message.role === "user");
+    prompt.splice(Math.max(at, 0), 0, ...additions);
+  }
+  return system.length > 0 ? [...system, ...prompt] : prompt;
+}

@@ -1,0 +1,107 @@
+/** The wire: one frozen request out, one answer in, whatever the provider does. */
+import { asCaveman, CavemanError, describe } from "./errors.ts";
+import { type CallOptions, type ModelContent, normalUsage, type Usage } from "./model.ts";
+import type { Frozen, Shape } from "./request.ts";
+
+/** What came back. `sent` is false when the provider provably billed nothing; `received` counts the characters it wrote. */
+export interface Answer { content: ModelContent[]; finish: string; usage: Usage | undefined; error: CavemanError | undefined; cause: unknown; sent: boolean; emitted: boolean; received: number }
+
+/** Sends a frozen request and reads the answer to its end. Never rejects: a failure is part of the answer. */
+export async function send(shape: Shape, frozen: Frozen): Promise<Answer> {
+  const answer: Answer = { content: [], finish: "other", usage: undefined, error: undefined, cause: undefined, sent: true, emitted: false, received: 0 };
+  const { run } = frozen;
+  const { signal } = run;
+  let reader: ReadableStreamDefaultReader<unknown> | undefined;
+  let abandon: (() => void) | undefined;
+  const onAbort = (): void => {
+    abandon?.();
+    void reader?.cancel(signal.reason).catch(() => undefined);
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const options: CallOptions = { ...frozen.request, maxOutputTokens: frozen.allowance };
+    if (shape.decorators.length > 0) options.headers = Object.assign({ ...options.headers }, ...shape.decorators.map((decorate) => decorate(options)));
+    const opening = Promise.resolve(frozen.model.model.doStream(options));
+    const opened = await Promise.race([opening, new Promise<undefined>((resolve) => (abandon = () => resolve(undefined)))]);
+    if (!opened) {
+      void opening.then(({ stream }) => stream.cancel(), () => undefined).catch(() => undefined);
+      throw signal.reason;
+    }
+    const parts = opened.stream.getReader();
+    reader = parts;
+    if (signal.aborted) onAbort();
+    const texts = new Map<string, { type: "text" | "reasoning"; text: string; providerMetadata?: unknown }>();
+    let finished = false;
+    for (;;) {
+      const { done, value: part } = await parts.read();
+      if (done) break;
+      switch (part.type) {
+        case "text-start":
+        case "reasoning-start": {
+          const open = { type: part.type === "text-start" ? ("text" as const) : ("reasoning" as const), text: "" };
+          texts.set(part.id, open);
+          answer.content.push(open as ModelContent);
+          break;
+        }
+        case "text-delta":
+        case "reasoning-delta": {
+          const open = texts.get(part.id);
+          if (open) open.text += part.delta;
+          answer.received += part.delta.length;
+          if (run.listening && frozen.purpose !== "summary") run.emit({ type: part.type === "text-delta" ? "text_delta" : "reasoning_delta", callId: frozen.callId, delta: part.delta });
+          break;
+        }
+        case "text-end":
+        case "reasoning-end": {
+          // Providers sign reasoning at its end; the signature must go back with the text.
+          const open = texts.get(part.id);
+          if (open && part.providerMetadata) open.providerMetadata = part.providerMetadata;
+          break;
+        }
+        case "tool-input-delta":
+          answer.received += part.delta.length;
+          break;
+        case "tool-call":
+        case "tool-result":
+        case "file":
+        case "source":
+          answer.content.push(part);
+          break;
+        case "finish":
+          finished = true;
+          answer.finish = part.finishReason.unified;
+          answer.usage = normalUsage(part.usage);
+          break;
+        case "error":
+          throw part.error;
+        default:
+          break;
+      }
+    }
+    if (signal.aborted) throw signal.reason;
+    if (!finished || answer.finish === "interrupted") answer.error = new CavemanError("cave_provider_incomplete", { place: frozen.model.id });
+    else if (answer.finish === "error") answer.error = new CavemanError("cave_provider_failed", { place: frozen.model.id, received: "finish reason error" });
+  } catch (cause) {
+    fault(answer, frozen, cause, signal);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    if (answer.error && reader) void reader.cancel().catch(() => undefined);
+  }
+  return answer;
+}
+
+function fault(answer: Answer, frozen: Frozen, cause: unknown, signal: AbortSignal): void {
+  answer.cause = cause;
+  answer.finish = "error";
+  if (signal.aborted) {
+    answer.error = asCaveman(signal.reason, "cave_run_aborted");
+    return;
+  }
+  answer.error = cause instanceof CavemanError ? cause : new CavemanError("cave_provider_failed", { place: `${frozen.model.provider}/${frozen.model.id}`, received: describe(cause), cause });
+  // A vendor that answers with an error before it wrote anything billed nothing.
+  const status = (cause as { statusCode?: unknown } | null)?.statusCode;
+  const spoke = answer.received > 0 || answer.content.length > 0;
+  const said = typeof status === "number" && status >= 400;
+  const inStream = typeof cause === "object" && cause !== null && !(cause instanceof Error && status === undefined && !("type" in cause));
+  if (!spoke && !answer.usage && (said || inStream)) answer.sent = false;
+}
