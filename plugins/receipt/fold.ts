@@ -195,40 +195,38 @@ function budgetOf(facts: FactsOf, totals: Totals): Budget {
   return { denomination, breached: over > 0n, overspent: figure(over), figures: { max: figure(max), released: figure(released), spent: figure(spent), remaining: figure(released > spent ? released - spent : 0n) } };
 }
 
-/** Tools in the order they were first asked for. A name that no agent declared is a model's invention, and content. */
+/**
+ * Tools in the order they were first asked for. A name that no agent declared is a model's invention, and content: its
+ * digest stands for it. Providers may use a tool call id again, so a call is open from its admission to its end; one
+ * that was admitted and then not started counts as denied.
+ */
 function toolsOf(facts: FactsOf): { rows: ReceiptTool[]; declared: ReadonlySet<string> } {
-  const rows = new Map<string, { row: ReceiptTool; seq: number }>();
-  const at = (key: string, seq: number, fresh: () => ReceiptTool): ReceiptTool => {
-    const entry = rows.get(key) ?? { row: fresh(), seq };
-    entry.seq = Math.min(entry.seq, seq);
-    rows.set(key, entry);
-    return entry.row;
-  };
+  const rows = new Map<string, ReceiptTool>();
   const declared = new Set<string>();
-  const denied = new Set<string>();
-  const tool = (name: string, seq: number): ReceiptTool => at(`tool ${name}`, seq, () => ({ name, calls: 0, errors: 0 }));
-  for (const fact of facts("tool.denied")) {
-    let row: ReceiptTool;
-    denied.add(fact.toolCallId);
-    if (fact.declared) {
-      declared.add(fact.name);
-      row = tool(fact.name, fact.seq);
-    } else {
-      const nameDigest = fact.nameDigest ?? createHash("sha256").update(fact.name).digest("hex");
-      row = at(`undeclared ${nameDigest}`, fact.seq, () => ({ name: UNDECLARED, calls: 0, errors: 0, nameDigest }));
-    }
-    row.denied = (row.denied ?? 0) + 1;
+  const running = new Set<string>();
+  const rowOf = (key: string, fresh: ReceiptTool): ReceiptTool => {
+    const row = rows.get(key) ?? fresh;
+    rows.set(key, row);
+    return row;
+  };
+  const tool = (name: string): ReceiptTool => {
+    declared.add(name);
+    return rowOf(`tool ${name}`, { name, calls: 0, errors: 0 });
+  };
+  const invented = (name: string, nameDigest = createHash("sha256").update(name).digest("hex")): ReceiptTool =>
+    rowOf(`undeclared ${nameDigest}`, { name: UNDECLARED, calls: 0, errors: 0, nameDigest });
+  const story = [...facts("tool.admitted"), ...facts("tool.denied"), ...facts("tool.finished")].sort((a, b) => a.seq - b.seq);
+  for (const fact of story) {
+    if (fact.type === "tool.admitted") {
+      tool(fact.name).calls++;
+      running.add(fact.toolCallId);
+    } else if (fact.type === "tool.denied") {
+      const row = fact.declared ? tool(fact.name) : invented(fact.name, fact.nameDigest);
+      if (fact.declared && running.delete(fact.toolCallId)) row.calls--;
+      row.denied = (row.denied ?? 0) + 1;
+    } else if (running.delete(fact.toolCallId) && fact.isError) tool(fact.name).errors++;
   }
-  for (const fact of facts("tool.admitted")) {
-    declared.add(fact.name);
-    tool(fact.name, fact.seq).calls++;
-  }
-  for (const fact of facts("tool.finished")) {
-    if (!fact.isError || denied.has(fact.toolCallId)) continue;
-    declared.add(fact.name);
-    tool(fact.name, fact.seq).errors++;
-  }
-  return { rows: [...rows.values()].sort((a, b) => a.seq - b.seq).map((entry) => entry.row), declared };
+  return { rows: [...rows.values()], declared };
 }
 
 function breakersOf(facts: FactsOf, denomination: Denomination, declared: ReadonlySet<string>): ReceiptBreaker[] {

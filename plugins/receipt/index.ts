@@ -34,8 +34,12 @@ export const receipt = definePlugin({
   },
   apply(kernel, options) {
     const made = new WeakMap<object, Receipt>();
-    const known = (run: Foldable): Receipt | undefined => made.get(run);
-    const receiptOf = (run: Run): Receipt => made.get(run) ?? foldReceipt(run, known);
+    // A guard that fails in the receipt stage changes how the run ended after its receipt was made; that one is made again.
+    const known = (run: Foldable): Receipt | undefined => {
+      const before = made.get(run);
+      return before?.stopReason === run.outcome?.stopReason ? before : undefined;
+    };
+    const receiptOf = (run: Run): Receipt => known(run) ?? foldReceipt(run, known);
     kernel.provide(Receipts, () => ({ receiptOf }));
 
     kernel.hooks.settle.tap({ name: "receipt:write", stage: "receipt" }, async ({ run, outcome }) => {
