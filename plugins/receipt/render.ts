@@ -22,10 +22,8 @@ export function renderReceipt(receipt: Receipt, options: RenderOptions = {}): st
   const width = Math.max(40, options.width ?? 100);
   const lines = [headerOf(receipt, paint), ""];
   for (const [label, values] of rowsOf(receipt, options.path)) {
-    values.forEach((value, index) => {
-      const wrapped = label === "full receipt" ? [value] : wrap(value, width - INDENT - LABEL);
-      wrapped.forEach((text, line) => lines.push(`${" ".repeat(INDENT)}${paint("dim", (index === 0 && line === 0 ? label : "").padEnd(LABEL))}${text}`.trimEnd()));
-    });
+    const texts = label === "full receipt" ? values : values.flatMap((value) => wrap(value, width - INDENT - LABEL));
+    for (const [index, text] of texts.entries()) lines.push(`${" ".repeat(INDENT)}${paint("dim", (index === 0 ? label : "").padEnd(LABEL))}${text}`.trimEnd());
   }
   return `${lines.join("\n")}\n`;
 }

@@ -34,7 +34,7 @@ export async function writeReceipt(receipt: Receipt, where: { readonly rootDir: 
     return path;
   } catch (cause) {
     if (cause instanceof CavemanError) throw cause;
-    throw new CavemanError("cave_receipt_unwritable", { place: runs, received: cause instanceof Error && "code" in cause ? String(cause.code) : "a failed write", cause });
+    throw new CavemanError("cave_receipt_unwritable", { place: runs, received: systemCode(cause) ?? "a failed write", cause });
   }
 }
 
@@ -46,8 +46,10 @@ async function freshFolder(base: string): Promise<string> {
       await mkdir(folder, { mode: 0o700 });
       return folder;
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+      if (systemCode(error) !== "EEXIST") throw error;
     }
   }
   throw new CavemanError("cave_receipt_unwritable", { place: base, expected: `a free name up to -${MOST_IN_A_SECOND}`, received: "none" });
 }
+
+const systemCode = (error: unknown): string | undefined => (typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : undefined);

@@ -173,7 +173,7 @@ test("money is exact: ten thousand calls of 0.0000342 USD are 0.342 USD", () => 
   for (let i = 0; i < 10_000; i++) run.call({ pico: 34_200_000n });
   expect(foldReceipt(run).totalEstimatedUsd).toBe(0.342);
   expect(usdOf(-1n)).toBe(-1e-12);
-  expect(usdOf(123_456_789_012_345_678n)).toBe(123456.789012345678);
+  expect(usdOf(123_456_789_012_345_678n)).toBe(Number("123456.789012345678"));
 });
 
 interface Tree { calls: CallSpec[]; children: Tree[] }

@@ -83,7 +83,8 @@ describe("money", () => {
 
 test("names cannot move the cursor or turn the text around", () => {
   const run = new HandRun("run_1").call({ provider: "x\u001b[2J", model: "m\u202e\r\nfake" }).tool("t\u0007");
-  expect(renderReceipt(foldReceipt(run.end()))).not.toMatch(/[\u0007\u001b\u202e\r]/);
+  const text = renderReceipt(foldReceipt(run.end()));
+  for (const unsafe of ["\u0007", "\u001b", "\u202e", "\r"]) expect(text).not.toContain(unsafe);
 });
 
 test("color is only what was asked for, and changes no text", () => {

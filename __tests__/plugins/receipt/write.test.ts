@@ -117,6 +117,6 @@ describe("the plugin", () => {
   });
 
   test("unknown options are refused", () => {
-    expect(() => receipt({ dirr: "x" } as never)).toThrow(/did you mean "dir"/);
+    expect(() => receipt({ dirr: "x" } as never)).toThrow(/cave_option_invalid.*"dirr"/);
   });
 });
