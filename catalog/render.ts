@@ -5,17 +5,13 @@ import { type CatalogFile, NOTHING_KNOWN, type Row } from "./row.ts";
 
 export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-const PLAIN = /^[A-Za-z][A-Za-z0-9_./-]*$/;
-/** Words that YAML reads as something other than text, in any of its versions. */
-const RESERVED = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
-
-/** A value as YAML on one line. */
+/** A value as JSON on one line, which is YAML too and reads a hundred times faster. */
 function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
-    return `{${Object.entries(value).filter(([, part]) => part !== undefined).map(([key, part]) => `${flow(key)}: ${flow(part)}`).join(", ")}}`;
+    return `{${Object.entries(value).filter(([, part]) => part !== undefined).map(([key, part]) => `${JSON.stringify(key)}: ${flow(part)}`).join(", ")}}`;
   }
-  return typeof value === "string" && PLAIN.test(value) && !RESERVED.test(value) ? value : JSON.stringify(value);
+  return JSON.stringify(value);
 }
 
 /** A row on one line, without the fields that say nothing. */
@@ -63,7 +59,7 @@ export function renderModule(file: CatalogFile, yaml: string): string {
   ].join("\n");
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+export const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
 /** The SHA-256 of every snapshot. A snapshot that no longer matches was edited. */
 export function renderManifest(snapshots: Readonly<Record<string, string>>): string {

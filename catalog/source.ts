@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { toDollars, fromDollars } from "./money.ts";
 import { NOTHING_KNOWN, type CacheBehaviour, type PriceEntry, type Rates, type Row, type Tier } from "./row.ts";
 
-/** Which of the source's prices are rates of ours. */
-const RATES = {
-  input_mtok: "input", output_mtok: "output", cache_read_mtok: "cacheRead", cache_write_mtok: "cacheWrite",
-  cache_write_1h_mtok: "cacheWrite1h", output_reasoning_mtok: "reasoning", requests_kcount: "requests",
-} as const satisfies Record<string, keyof Rates>;
-const isRate = (key: string): key is keyof typeof RATES => Object.hasOwn(RATES, key);
+/** Which of the source's prices are rates of ours, in the order of ours. */
+const RATE_KEYS: readonly (readonly [string, keyof Rates])[] = [
+  ["input_mtok", "input"], ["output_mtok", "output"], ["cache_read_mtok", "cacheRead"], ["cache_write_mtok", "cacheWrite"],
+  ["cache_write_1h_mtok", "cacheWrite1h"], ["output_reasoning_mtok", "reasoning"], ["requests_kcount", "requests"],
+];
+const isRate = (key: string): boolean => RATE_KEYS.some(([name]) => name === key);
 
 /** Prices of parts of every answer that a usage object does not tell apart: a row that has one cannot be priced. */
 const HIDDEN = new Set(["output_citation_mtok"]);
@@ -92,10 +92,10 @@ function tiersOf(prices: ModelPrice): { rates: Rates; tiers?: readonly Tier[] } 
   for (const price of Object.values(prices)) if (typeof price === "object") for (const tier of price.tiers) starts.add(tier.start);
   const above = (start: number): Rates => {
     const rates: { -readonly [K in keyof Rates]: Rates[K] } = {};
-    for (const [key, price] of Object.entries(prices)) {
-      if (price === undefined || !isRate(key)) continue;
-      const value = typeof price === "number" ? price : price.tiers.findLast((tier) => tier.start <= start)?.price ?? price.base;
-      rates[RATES[key]] = decimal(value);
+    for (const [key, name] of RATE_KEYS) {
+      const price = prices[key];
+      if (price === undefined) continue;
+      rates[name] = decimal(typeof price === "number" ? price : price.tiers.findLast((tier) => tier.start <= start)?.price ?? price.base);
     }
     return rates;
   };
