@@ -1,7 +1,7 @@
 /** `agent.ts` of an agent directory: a plain object whose every key is known. */
 import { join } from "node:path";
-import type { Context, ModelSpec } from "../../kernel/definition.ts";
 import type { RunOptions } from "../../kernel/contract.ts";
+import type { Context, ModelSpec } from "../../kernel/definition.ts";
 import { CavemanError, nearest } from "../../kernel/errors.ts";
 import type { Reasoning } from "../../kernel/model.ts";
 import { refuse } from "./errors.ts";
@@ -41,19 +41,30 @@ const KEYS: readonly string[] = ["model", "reasoning", "sandbox", "context", ...
 export async function readAgentFile(dir: string, depth: number): Promise<{ file: string; spec: AgentFile }> {
   const found = (await modulesIn(dir)).filter((entry) => entry.stem === "agent");
   const file = found[0]?.path ?? join(dir, "agent.ts");
-  if (found.length > 1) refuse("cave_agent_dir_invalid", dir, "one agent.ts", found.map((entry) => entry.path).join(" and "));
+  if (found.length > 1)
+    refuse("cave_agent_dir_invalid", dir, "one agent.ts", found.map((entry) => entry.path).join(" and "));
   if (found.length === 0) return { file, spec: {} };
   const spec = await defaultExport(file);
-  if (!isPlain(spec)) refuse("cave_agent_dir_config_invalid", file, "a plain object", Array.isArray(spec) ? "an array" : typeof spec);
+  if (!isPlain(spec))
+    refuse("cave_agent_dir_config_invalid", file, "a plain object", Array.isArray(spec) ? "an array" : typeof spec);
   for (const key of Object.keys(spec)) {
     if (KEYS.includes(key)) continue;
     const meant = nearest(key, KEYS);
     refuse("cave_agent_dir_config_invalid", file, meant ? `"${meant}"` : KEYS.join(", "), `"${key}"`);
   }
-  if (spec.run !== undefined && !isPlain(spec.run)) refuse("cave_agent_dir_config_invalid", `${file} run`, "an object of run options", typeof spec.run);
-  if (spec.context !== undefined && !(Array.isArray(spec.context) && spec.context.every(isContext))) refuse("cave_agent_dir_config_invalid", `${file} context`, "an array of context() segments", typeof spec.context);
+  if (spec.run !== undefined && !isPlain(spec.run))
+    refuse("cave_agent_dir_config_invalid", `${file} run`, "an object of run options", typeof spec.run);
+  if (spec.context !== undefined && !(Array.isArray(spec.context) && spec.context.every(isContext)))
+    refuse("cave_agent_dir_config_invalid", `${file} context`, "an array of context() segments", typeof spec.context);
   for (const key of RUN) {
-    if (depth > 0 && spec[key] !== undefined) refuse("cave_agent_dir_config_invalid", file, `subagent limits (${LIMITS.join(", ")})`, `"${key}"`, "A subagent runs under the options of the run that starts it: declare them in the root's agent.ts.");
+    if (depth > 0 && spec[key] !== undefined)
+      refuse(
+        "cave_agent_dir_config_invalid",
+        file,
+        `subagent limits (${LIMITS.join(", ")})`,
+        `"${key}"`,
+        "A subagent runs under the options of the run that starts it: declare them in the root's agent.ts.",
+      );
   }
   return { file, spec: spec as AgentFile };
 }
@@ -61,8 +72,12 @@ export async function readAgentFile(dir: string, depth: number): Promise<{ file:
 /** The run options an `agent.ts` declares. @throws CavemanError when one is declared in two places. */
 export function runOptionsOf({ file, spec }: { file: string; spec: AgentFile }): Readonly<RunOptions> {
   const { budget, breakers, run = {} } = spec;
-  const own: Record<string, unknown> = { ...(budget === undefined ? {} : { budget }), ...(breakers === undefined ? {} : { breakers }) };
-  for (const key of Object.keys(own)) if (key in run) refuse("cave_agent_dir_config_invalid", file, `"${key}" in one place`, `"${key}" and "run.${key}"`);
+  const own: Record<string, unknown> = {
+    ...(budget === undefined ? {} : { budget }),
+    ...(breakers === undefined ? {} : { breakers }),
+  };
+  for (const key of Object.keys(own))
+    if (key in run) refuse("cave_agent_dir_config_invalid", file, `"${key}" in one place`, `"${key}" and "run.${key}"`);
   // Which keys exist depends on the plugins of the run, so they are checked there.
   return Object.freeze({ ...run, ...own }) as Readonly<RunOptions>;
 }
@@ -73,9 +88,17 @@ export function inFile<T>(file: string, make: () => T): T {
     return make();
   } catch (error) {
     if (!(error instanceof CavemanError)) throw error;
-    throw new CavemanError(error.code, { ...error.detail, place: error.detail.place ? `${file} (${error.detail.place})` : file, cause: error });
+    throw new CavemanError(error.code, {
+      ...error.detail,
+      place: error.detail.place ? `${file} (${error.detail.place})` : file,
+      cause: error,
+    });
   }
 }
 
-const isPlain = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
-const isContext = (value: unknown): boolean => isPlain(value) && typeof value.id === "string" && value.source !== undefined && typeof value.stability === "string";
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" &&
+  value !== null &&
+  [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
+const isContext = (value: unknown): boolean =>
+  isPlain(value) && typeof value.id === "string" && value.source !== undefined && typeof value.stability === "string";

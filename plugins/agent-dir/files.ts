@@ -6,7 +6,8 @@ import { loadFailure, refuse } from "./errors.ts";
 
 const MODULE = /^(?<stem>[^.].*?)\.(?:m?ts|m?js)$/;
 
-const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ENOTDIR");
+const isMissing = (cause: unknown): boolean =>
+  cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ENOTDIR");
 
 /** The text of a file, or undefined when there is none. @throws CavemanError `cave_agent_dir_load_failed`. */
 export async function textOf(file: string): Promise<string | undefined> {
@@ -18,10 +19,16 @@ export async function textOf(file: string): Promise<string | undefined> {
   }
 }
 
-export interface Entry { readonly stem: string; readonly path: string }
+export interface Entry {
+  readonly stem: string;
+  readonly path: string;
+}
 
 /** Entries of a folder in name order; none when the folder does not exist. Hidden entries are passed over. */
-async function entries(folder: string, keep: (name: string, directory: boolean) => string | undefined): Promise<Entry[]> {
+async function entries(
+  folder: string,
+  keep: (name: string, directory: boolean) => string | undefined,
+): Promise<Entry[]> {
   let names: string[];
   try {
     names = await readdir(folder);
@@ -44,12 +51,15 @@ async function entries(folder: string, keep: (name: string, directory: boolean) 
 
 /** The modules of a folder. Declarations (`x.d.ts`) and tests (`x.test.ts`) are not tools. */
 export const modulesIn = (folder: string): Promise<Entry[]> =>
-  entries(folder, (name, directory) => (directory || /\.(?:d|test|spec)\.m?[jt]s$/.test(name) ? undefined : MODULE.exec(name)?.groups?.stem));
+  entries(folder, (name, directory) =>
+    directory || /\.(?:d|test|spec)\.m?[jt]s$/.test(name) ? undefined : MODULE.exec(name)?.groups?.stem,
+  );
 
 export const markdownIn = (folder: string): Promise<Entry[]> =>
   entries(folder, (name, directory) => (!directory && name.endsWith(".md") ? basename(name, ".md") : undefined));
 
-export const foldersIn = (folder: string): Promise<Entry[]> => entries(folder, (name, directory) => (directory ? name : undefined));
+export const foldersIn = (folder: string): Promise<Entry[]> =>
+  entries(folder, (name, directory) => (directory ? name : undefined));
 
 /** The default export of a module. @throws CavemanError `cave_agent_dir_load_failed` when it throws or has none. */
 export async function defaultExport(file: string): Promise<unknown> {
@@ -59,7 +69,14 @@ export async function defaultExport(file: string): Promise<unknown> {
   } catch (cause) {
     throw loadFailure(file, cause);
   }
-  if (module.default === undefined) refuse("cave_agent_dir_load_failed", file, "a default export", "none", "Export the definition with `export default`.");
+  if (module.default === undefined)
+    refuse(
+      "cave_agent_dir_load_failed",
+      file,
+      "a default export",
+      "none",
+      "Export the definition with `export default`.",
+    );
   return module.default;
 }
 
@@ -71,5 +88,11 @@ export async function insideOf(folder: string, file: string): Promise<string> {
   } catch (cause) {
     throw loadFailure(file, cause);
   }
-  return refuse("cave_agent_dir_invalid", file, `a file inside ${folder}`, "a link that leads out of it", "Put the file itself there.");
+  return refuse(
+    "cave_agent_dir_invalid",
+    file,
+    `a file inside ${folder}`,
+    "a link that leads out of it",
+    "Put the file itself there.",
+  );
 }

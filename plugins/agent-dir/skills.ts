@@ -9,7 +9,11 @@ import { CavemanError, describe } from "../../kernel/errors.ts";
 import { refuse } from "./errors.ts";
 import { insideOf, markdownIn, textOf } from "./files.ts";
 
-export interface Skill { readonly name: string; readonly description: string; readonly path: string }
+export interface Skill {
+  readonly name: string;
+  readonly description: string;
+  readonly path: string;
+}
 
 const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?<yaml>(?:.*\n)*?)---[ \t]*(?:\r?\n|$)/;
 
@@ -33,36 +37,63 @@ async function frontMatterOf(text: string, path: string, stem: string): Promise<
   try {
     head = parse(yaml);
   } catch (cause) {
-    throw new CavemanError("cave_skill_invalid", { place: path, expected: "front matter in YAML", received: describe(cause), cause });
+    throw new CavemanError("cave_skill_invalid", {
+      place: path,
+      expected: "front matter in YAML",
+      received: describe(cause),
+      cause,
+    });
   }
-  if (typeof head !== "object" || head === null || Array.isArray(head)) refuse("cave_skill_invalid", path, "front matter with name and description", head === null ? "nothing" : typeof head);
+  if (typeof head !== "object" || head === null || Array.isArray(head))
+    refuse(
+      "cave_skill_invalid",
+      path,
+      "front matter with name and description",
+      head === null ? "nothing" : typeof head,
+    );
   const { name, description } = head as Record<string, unknown>;
-  for (const [key, value] of [["name", name], ["description", description]] as const) {
-    if (typeof value !== "string" || value.trim() === "") refuse("cave_skill_invalid", `${path} ${key}`, "text", value === undefined ? "nothing" : JSON.stringify(value));
+  for (const [key, value] of [
+    ["name", name],
+    ["description", description],
+  ] as const) {
+    if (typeof value !== "string" || value.trim() === "")
+      refuse("cave_skill_invalid", `${path} ${key}`, "text", value === undefined ? "nothing" : JSON.stringify(value));
   }
-  if (name !== stem) refuse("cave_skill_invalid", `${path} name`, JSON.stringify(stem), JSON.stringify(name), "Give the skill the name of its file.");
+  if (name !== stem)
+    refuse(
+      "cave_skill_invalid",
+      `${path} name`,
+      JSON.stringify(stem),
+      JSON.stringify(name),
+      "Give the skill the name of its file.",
+    );
   return { name: stem, description: String(description).trim() };
 }
 
 /** The index as the model reads it: one line a skill. */
-export const skillIndex = (skills: readonly Skill[]): Context => context({
-  id: "agent.skills",
-  kind: "skills",
-  source: ["Skills. Before work that one of them covers, read it with cave_skill:", ...skills.map(({ name, description }) => `- ${name}: ${description.replace(/\s+/g, " ")}`)].join("\n"),
-  stability: "build",
-});
+export const skillIndex = (skills: readonly Skill[]): Context =>
+  context({
+    id: "agent.skills",
+    kind: "skills",
+    source: [
+      "Skills. Before work that one of them covers, read it with cave_skill:",
+      ...skills.map(({ name, description }) => `- ${name}: ${description.replace(/\s+/g, " ")}`),
+    ].join("\n"),
+    stability: "build",
+  });
 
 /** The tool that reads one skill's body. A name that does not exist is answered with those that do. */
-export const skillTool = (skills: readonly Skill[]): Tool => frameworkTool({
-  name: "cave_skill",
-  description: "Reads the full text of one skill by its name.",
-  input: Type.Object({ name: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
-  effect: "read",
-  execute: async ({ name }) => {
-    const skill = skills.find((entry) => entry.name === name);
-    if (!skill) return `There is no skill "${name}". Skills: ${skills.map((entry) => entry.name).join(", ")}.`;
-    // The link is followed again: the file may have changed since the agent was loaded.
-    const text = (await textOf(await insideOf(join(skill.path, ".."), skill.path))) ?? "";
-    return text.replace(FRONT_MATTER, "").trim();
-  },
-});
+export const skillTool = (skills: readonly Skill[]): Tool =>
+  frameworkTool({
+    name: "cave_skill",
+    description: "Reads the full text of one skill by its name.",
+    input: Type.Object({ name: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
+    effect: "read",
+    execute: async ({ name }) => {
+      const skill = skills.find((entry) => entry.name === name);
+      if (!skill) return `There is no skill "${name}". Skills: ${skills.map((entry) => entry.name).join(", ")}.`;
+      // The link is followed again: the file may have changed since the agent was loaded.
+      const text = (await textOf(await insideOf(join(skill.path, ".."), skill.path))) ?? "";
+      return text.replace(FRONT_MATTER, "").trim();
+    },
+  });
