@@ -34,7 +34,7 @@ export type Check<T> = { readonly ok: true; readonly value: T } | { readonly ok:
 
 const ajv = (() => {
   let made: Ajv | undefined;
-  return () => (made ??= new Ajv({ allErrors: true, strict: false, useDefaults: true }));
+  return () => (made ??= new Ajv({ allErrors: true, strict: false, useDefaults: true, verbose: true }));
 })();
 const compiled = new WeakMap<object, ValidateFunction>();
 

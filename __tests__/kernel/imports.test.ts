@@ -147,7 +147,7 @@ describe("who may import whom", () => {
 
   test("a plugin imports the kernel, the catalog, the shared services and its own folder", () => {
     const faces = ["plugins/index.ts", "plugins/testing.ts"];
-    const allowed = ({ from, to, local }: Import) => {
+    const allowed = ({ from, to, local, typeOnly }: Import) => {
       if (!local) return packageOf(to) !== "caveman-agent";
       if (inFolder(to, "kernel") || inFolder(to, "catalog") || to === "plugins/services.ts") return true;
       const [, owner = ""] = from.split("/");
