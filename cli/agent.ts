@@ -1,7 +1,7 @@
 /** Reads the agent that a command names: a directory by convention, or a module that exports one. */
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { RunOptions } from "../kernel/contract.ts";
 import { type AgentDefinition, isAgent } from "../kernel/definition.ts";
@@ -24,11 +24,12 @@ export async function findAgent(path: string, cwd: string = process.cwd()): Prom
   const target = resolve(cwd, path);
   const found = await stat(target).catch(() => undefined);
   if (!found) throw new CavemanError("cave_cli_agent_missing", { place: target, expected: "an agent directory or file", received: "nothing" });
-  if (found.isDirectory()) {
-    const { agent, run, dir } = await loadAgentDir(target);
+  const dir = found.isDirectory() ? target : dirname(target);
+  // The agent.ts of an agent directory stands for the directory.
+  if (found.isDirectory() || (/^agent\.m?[jt]s$/.test(basename(target)) && existsSync(join(dir, "instructions.md")))) {
+    const { agent, run } = await loadAgentDir(dir);
     return { agent, run, dir, script: scriptIn(dir) };
   }
-  const dir = dirname(target);
   return { agent: await agentIn(target), run: {}, dir, script: scriptIn(dir) };
 }
 

@@ -24,6 +24,9 @@ export interface Command extends CommandSpec { readonly load: () => Promise<Comm
 /** The exit codes. */
 export const EXIT = { done: 0, failed: 1, usage: 2, stopped: 3, interrupted: 130 } as const;
 
+/** What a lone `-` becomes on its way through the parser, which would read it as an option without a name. */
+export const STDIN = "\u0000-";
+
 /** A text option or positional, when it was given. */
 export const text = (args: Args, name: string): string | undefined => {
   const value = args[name];

@@ -86,6 +86,8 @@ export async function resolveConfig(value: unknown, file: string | undefined, fo
   const preset = config.preset ?? DEFAULT_PRESET;
   const makePreset = Object.hasOwn(presets, preset) ? (presets as Readonly<Record<string, (options?: never) => readonly (Plugin | PluginFactory)[]>>)[preset] : undefined;
   if (!makePreset) throw invalid(`${at} preset`, "the name of a preset", nearName(preset, Object.keys(presets)));
+  const unknown = Object.keys(config.presetOptions ?? {});
+  if (makePreset.length === 0 && unknown.length > 0) throw invalid(`${at} presetOptions`, `nothing: the preset ${preset} has no options`, unknown.map((key) => `"${key}"`).join(", "));
   const fromPreset = guard(at, "presetOptions", () => orderPlugins(makePreset((config.presetOptions ?? {}) as never)));
   const own: Plugin[] = [];
   for (const [index, entry] of (config.plugins ?? []).entries()) own.push(await resolvePlugin(entry, `${at} plugins[${index}]`, folder));

@@ -3,7 +3,7 @@
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import yargs, { type Argv } from "yargs";
-import { type Command, EXIT } from "./command.ts";
+import { type Command, EXIT, STDIN } from "./command.ts";
 import { commands } from "./commands/index.ts";
 import { type Terminal, terminal } from "./render/terminal.ts";
 
@@ -23,7 +23,7 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
   const known = name === undefined || Object.hasOwn(commands, name) ? commands : { ...commands, ...(await (await import("./plugin-commands.ts")).pluginCommands()) };
   let code: number = EXIT.done;
   let problem: string | undefined;
-  const parser = yargs([...argv])
+  const parser = yargs(argv.map((word) => (word === "-" ? STDIN : word)))
     .scriptName("caveman").locale("en").usage("$0 <command>").wrap(io.person ? Math.min(100, process.stdout.columns ?? 100) : 100)
     .parserConfiguration({ "parse-positional-numbers": false, "boolean-negation": false, "duplicate-arguments-array": false, "dot-notation": false, "camel-case-expansion": false })
     .strict().demandCommand(1, "a command is missing").help().alias("h", "help").version(false)

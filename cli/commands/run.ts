@@ -1,8 +1,11 @@
 /** `caveman run`: one run of one agent, shown as it happens. */
-import { CavemanError, CavemanRunError, createCaveman, type Receipt, type RunOptions, type RunResult, renderReceipt, type StreamEvent } from "../../index.ts";
+import { readdir, readFile } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { type Caveman, CavemanError, CavemanRunError, createCaveman, type Plugin, type Receipt, type RunOptions, type RunResult, renderReceipt, type StreamEvent } from "../../index.ts";
+import { receipt } from "../../plugins/index.ts";
 import { type FoundAgent, findAgent } from "../agent.ts";
-import { type Args, EXIT, text } from "../command.ts";
-import { type LoadedConfig, loadConfig } from "../config.ts";
+import { type Args, EXIT, STDIN, text } from "../command.ts";
+import { type LoadedConfig, loadConfig, type PluginEntry } from "../config.ts";
 import { usage } from "../errors.ts";
 import { interruptible } from "../interrupt.ts";
 import { errorJson, printError } from "../render/error.ts";
@@ -17,15 +20,16 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
   const found = await findAgent(path);
   const config = await configFor(found, text(args, "config"));
   const options = await optionsFor(args, found, config, terminal);
-  const caveman = createCaveman({ preset: [], plugins: config.plugins, run: config.run });
+  const caveman = createCaveman({ preset: [], plugins: pluginsOf(config), run: config.run });
   const interrupt = interruptible(terminal);
   const request = { ...options, signal: interrupt.signal };
   try {
     const end = args.json
       ? await answer(caveman.run(found.agent, input, request), terminal)
       : await follow(caveman.stream(found.agent, input, request), args.stream ? ndjson(terminal) : liveEvents(terminal));
-    if (!args.json) report(end, args, terminal);
+    if (!args.json && !args.stream && !terminal.person && end.text) terminal.out(`${end.text}\n`);
     if (end.error !== undefined) printError(end.error, terminal);
+    if (!args.json && !args.stream && end.receipt) terminal.err(`\n${renderReceipt(end.receipt, { color: terminal.colour, ...(await written(end, caveman, found.dir)) })}`);
     if (interrupt.signal.aborted) return EXIT.interrupted;
     if (end.error !== undefined) return EXIT.failed;
     return end.stopReason === "complete" ? EXIT.done : EXIT.stopped;
@@ -35,7 +39,7 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
 }
 
 /** How the run ended, as far as the command has to know. */
-interface End { readonly stopReason?: string; readonly text?: string; readonly receipt?: Receipt; readonly error?: unknown }
+interface End { readonly stopReason?: string; readonly text?: string; readonly startedAt?: number; readonly receipt?: Receipt; readonly error?: unknown }
 
 /** Prints the result, or the failure with the receipt of what was spent before it, as one JSON document. */
 async function answer(result: Promise<RunResult>, terminal: Terminal): Promise<End> {
@@ -62,26 +66,41 @@ async function follow(events: AsyncIterable<StreamEvent>, show: (event: StreamEv
     show(event);
     if (!("receipt" in event)) continue;
     const { result, receipt } = event;
-    end = { stopReason: result.stopReason, text: result.text, receipt, ...(event.type === "run_error" ? { error: result.error ?? new CavemanError(event.code, { message: event.message }) } : {}) };
+    end = { stopReason: result.stopReason, text: result.text, startedAt: result.startedAt, receipt, ...(event.type === "run_error" ? { error: result.error ?? new CavemanError(event.code, { message: event.message }) } : {}) };
   }
   return end;
 }
 
 const ndjson = (terminal: Terminal) => (event: StreamEvent): void => terminal.out(`${JSON.stringify(event, plain)}\n`);
 
-/** The answer on stdout, unless a person saw it arrive; the receipt on stderr. */
-function report({ text: answered, receipt }: End, args: Args, terminal: Terminal): void {
-  if (args.stream) return;
-  if (!terminal.person && answered) terminal.out(`${answered}\n`);
-  if (receipt) terminal.err(`\n${renderReceipt(receipt, { color: terminal.colour })}`);
+/** Where the receipt plugin wrote the receipt, when it did. */
+async function written({ receipt, startedAt = 0 }: End, { kernel }: Caveman, rootDir: string): Promise<{ path?: string }> {
+  const { dir, write } = (kernel.plugins.find((plugin) => plugin.name === "receipt")?.options ?? {}) as { readonly dir?: string; readonly write?: boolean };
+  if (!write || dir === undefined) return {};
+  const runs = resolve(rootDir, dir);
+  const second = new Date(startedAt).toISOString().slice(0, 19).replaceAll(":", "-");
+  for (const folder of await readdir(runs).catch(() => [])) {
+    if (!folder.startsWith(second)) continue;
+    const path = join(runs, folder, "receipt.json");
+    const found = await readFile(path, "utf8").then((text) => JSON.parse(text) as { runId?: unknown }, () => undefined);
+    if (found?.runId === receipt?.runId) return { path: relative(process.cwd(), path) };
+  }
+  return {};
 }
+
+/** The config's plugins; receipts are written to disk unless the config sets the receipt plugin itself. */
+function pluginsOf(config: LoadedConfig): readonly Plugin[] {
+  const own = (config.config.plugins ?? []).some((entry) => nameOf(entry) === "receipt");
+  return config.plugins.map((plugin) => (plugin.name === "receipt" && !own ? receipt({ write: true }) : plugin));
+}
+const nameOf = (entry: PluginEntry): unknown => (typeof entry === "string" ? entry : Array.isArray(entry) ? entry[0] : "pluginName" in entry ? entry.pluginName : "name" in entry ? entry.name : undefined);
 
 /** Errors are written as code, message and remedy: no stack, no cause. */
 const plain = (_key: string, value: unknown): unknown => (value instanceof Error ? errorJson(value) : typeof value === "bigint" ? String(value) : value);
 
 async function inputOf(given: string | undefined): Promise<string> {
-  if (given === undefined) throw usage("The input is missing", "Pass it after the agent, or - to read it from stdin.");
-  if (given !== "-") return given;
+  if (given === undefined || given.trim() === "") throw usage("The input is missing", "Pass it after the agent, or - to read it from stdin.");
+  if (given !== STDIN) return given;
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   const read = Buffer.concat(chunks).toString("utf8").trim();
@@ -105,7 +124,7 @@ async function optionsFor(args: Args, found: FoundAgent, config: LoadedConfig, t
   if (maxUsd !== undefined) options.budget = { ...(typeof options.budget === "object" ? options.budget : {}), maxUsd };
   if (model !== undefined) options.model = model;
   else {
-    const simulated = await simulatedModel(found, config);
+    const simulated = simulatedModel(found, config.run);
     if (simulated !== undefined) {
       options.model = simulated;
       terminal.err(`${terminal.style("yellow", "simulated")}: no provider credential is set, so ${found.script}.* beside the agent answers; no model is called\n`);
