@@ -1,0 +1,38 @@
+/**
+ * Pricing: prices every settled attempt once, from usage in the normal form, at the instant of its admission. Taps
+ * `afterUsage`. Provides the service `Pricing` over the catalog and rows of the user's own. What is not known is
+ * unpriced and says why; it is never free.
+ */
+import { Type } from "@sinclair/typebox";
+import { definePlugin, type SettledCall } from "../../kernel/index.ts";
+import type { Row } from "../../catalog/index.ts";
+import { type Price, Pricing } from "../services.ts";
+import { priceList } from "./price-list.ts";
+
+export const pricing = definePlugin({
+  name: "pricing",
+  description: "Prices every settled call from the catalog, or says why it cannot.",
+  options: Type.Object({
+    rows: Type.Optional(Type.Unsafe<readonly Row[]>({ description: "private rates, in front of the catalog: rows of its shape" })),
+  }),
+  errors: { cave_price_rows_invalid: { meaning: "Private rates are not rows of the catalog's shape.", remedy: "Import them with `caveman catalog`, or follow the shape of a row." } },
+  apply(kernel, options) {
+    const prices = priceList(options.rows ?? []);
+    kernel.provide(Pricing, () => prices);
+    kernel.hooks.afterUsage.tap({ name: "pricing", stage: "price", guard: true }, (settled) => {
+      const price = priceOf(settled, prices);
+      const { callId, attempt, run } = settled;
+      if ("pico" in price) run.record("call.priced", { callId, attempt, picoUsd: String(price.pico), unpriced: false, priceBasis: price.basis });
+      else run.record("call.priced", { callId, attempt, picoUsd: "0", unpriced: true, reason: price.unpriced, priceBasis: "unpriced" });
+    });
+  },
+});
+
+function priceOf({ frozen: { model, at }, usage, basis, sent, replayed }: SettledCall, prices: Pricing): Price {
+  if (replayed || !sent) {
+    const row = prices.row(model);
+    return { pico: 0n, basis: row && row.provenance.source === "user" ? "private" : "public_catalog" };
+  }
+  // Nobody said which rate applied, so a bound takes the worst.
+  return basis === "bound" ? prices.ceiling(model, usage.input, usage.output, at) : prices.cost(model, usage, at);
+}
