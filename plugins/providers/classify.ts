@@ -9,7 +9,7 @@ const fields = (value: unknown): Fields => (typeof value === "object" && value !
 const UNSENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_VERIFY_.*|ERR_TLS_.*)$/;
 const LOST = /^(?:ECONNRESET|ECONNABORTED|ETIMEDOUT|EPIPE|UND_ERR_SOCKET|UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|ConnectionClosed)$/;
 /** How the three vendors, and servers that speak their protocols, say that a request is too large. */
-const TOO_LARGE = /context[_ ]length|context window|maximum context|prompt is too long|input is too long|request_too_large|too many (?:input )?tokens|exceeds? the maximum number of (?:input )?tokens|input token count.{0,40}exceeds/i;
+export const TOO_LARGE = /context[_ ]length|context window|maximum context|prompt is too long|input is too long|request_too_large|too many (?:input )?tokens|exceeds? the maximum number of (?:input )?tokens|input token count.{0,40}exceeds/i;
 const QUOTA = /insufficient_quota|billing_hard_limit|credit balance is too low|billing_error/i;
 const RATE = /rate_?limit|resource_exhausted|too_many_requests/i;
 const OVERLOAD = /overloaded|server_error|api_error|internal_error|timeout_error|unavailable|deadline_exceeded/i;

@@ -51,10 +51,12 @@ export function loneModel(env: Env): string {
     return VENDORS[only].model;
   }
   const every = names.map((name) => VENDORS[name].variables.join(" or ")).join(", ");
+  const remedy = found.length === 0
+    ? `Set one of ${every}, or CAVE_MODEL with the key of its provider.`
+    : `Set CAVE_MODEL=provider/model (such as ${found.map((name) => VENDORS[name].model).join(" or ")}), or keep one of ${found.flatMap((name) => VENDORS[name].variables.filter((variable) => (env[variable] ?? "") !== "")).join(", ")}.`;
   throw new CavemanError("cave_provider_credentials", {
-    place: "auto()",
+    place: "auto()", remedy,
     expected: "CAVE_MODEL=provider/model, .caveman/provider.json, or exactly one credential",
     received: found.length === 0 ? "none" : `credentials of ${found.join(", ")}`,
-    remedy: found.length === 0 ? `Set one of ${every}` + ", or CAVE_MODEL with the key of its provider." : `Set CAVE_MODEL=provider/model (such as ${found.map((name) => VENDORS[name].model).join(" or ")}), or keep one of ${found.flatMap((name) => VENDORS[name].variables.filter((variable) => (env[variable] ?? "") !== "")).join(", ")}.`,
   });
 }

@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { AUTO, CavemanError, isModel, type LanguageModel, type ModelSpec, nearest, type ResolvedModel, tokens } from "../../kernel/index.ts";
 import { type Env, isVendor, loneModel, VENDORS, type Vendor } from "./credentials.ts";
-import { simulatedModel } from "./sim.ts";
 import { type Endpoint, endpointModel, vendorModel } from "./vendors.ts";
 
 export interface ResolveSettings {
@@ -64,7 +63,11 @@ export async function resolveModel(spec: ModelSpec, settings: ResolveSettings, e
   const slash = named.indexOf("/");
   const provider = named.slice(0, slash);
   const id = named.slice(slash + 1);
-  if (provider === "sim") return asItIs(await simulatedModel(id, settings.scriptRoot === undefined ? root : resolve(root, settings.scriptRoot)));
+  if (provider === "sim") {
+    // Loaded when used: the scripted models bring an HTTP server with them.
+    const { simulatedModel } = await import("./sim.ts");
+    return asItIs(await simulatedModel(id, settings.scriptRoot === undefined ? root : resolve(root, settings.scriptRoot)));
+  }
   if (isVendor(provider)) {
     const baseURL = settings.baseURLs[provider];
     const model = await vendorModel(provider, id, env, { openaiApi: settings.openaiApi, ...(baseURL === undefined ? {} : { baseURL }) });

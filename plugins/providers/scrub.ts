@@ -4,6 +4,7 @@
  */
 import type { CallOptions, LanguageModel, ModelStreamPart } from "../../kernel/index.ts";
 import { CavemanError } from "../../kernel/index.ts";
+import { TOO_LARGE } from "./classify.ts";
 
 /** A failed call as the rest of the program may see it. */
 export class ProviderFault extends Error {
@@ -55,7 +56,10 @@ export function faultOf(error: unknown, clean: (text: string) => string, inStrea
   const headers = Object.entries(fields(given.responseHeaders)).filter((entry): entry is [string, string] => KEPT_HEADERS.includes(entry[0].toLowerCase()) && typeof entry[1] === "string");
   const status = [given, ...inner].flatMap((from) => [from.statusCode, from.status]).find((value): value is number => typeof value === "number");
   const kind = first("type") ?? (inStream && !(error instanceof Error) ? "stream_error" : undefined);
-  const code = first("code") ?? networkCode(given.cause);
+  // A server whose errors the package cannot read still says in its body that a request is too large. The body itself may
+  // quote the request, so it goes no further.
+  const tooLarge = typeof given.responseBody === "string" && TOO_LARGE.test(given.responseBody.slice(0, 4_000));
+  const code = first("code") ?? (tooLarge ? "context_length_exceeded" : networkCode(given.cause));
   return new ProviderFault(clean(message).slice(0, LONGEST_MESSAGE), inStream, {
     ...(status === undefined ? {} : { statusCode: status }),
     ...(kind === undefined ? {} : { type: clean(kind) }),

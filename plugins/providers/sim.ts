@@ -3,10 +3,9 @@ import { readFile, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CavemanError, describe, type LanguageModel } from "../../kernel/index.ts";
-import { scripted } from "./scripted/index.ts";
+import { type Script, scripted } from "./scripted/index.ts";
 
 const ENDINGS = [".ts", ".mjs", ".js", ".json"] as const;
-type Script = Parameters<typeof scripted>[0];
 
 /**
  * Loads `<root>/<name>` with the first of the endings .ts, .mjs, .js, .json. The default export (of JSON: the value) is
