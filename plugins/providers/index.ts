@@ -77,7 +77,8 @@ class RunModels implements Models {
   async prepare(): Promise<ResolvedModel> {
     const { agent, options, parent } = this.#run;
     const inherited = parent && agent.model === AUTO ? parent.find(Models)?.resolved : undefined;
-    return (this.resolved ??= inherited ?? (await this.resolve(parent ? agent.model : options.model ?? agent.model)));
+    this.resolved ??= inherited ?? (await this.resolve(parent ? agent.model : options.model ?? agent.model));
+    return this.resolved;
   }
 
   async resolve(spec: ModelSpec): Promise<ResolvedModel> {
