@@ -115,6 +115,7 @@ export function frameworkTool<const S extends AnySchema, const O extends AnySche
   assertSchema(options.input, `${place}.input`);
   if (options.output) assertSchema(options.output, `${place}.output`);
   if (options.schemaSemanticsSHA256 !== undefined && !/^[0-9a-f]{64}$/.test(options.schemaSemanticsSHA256)) refuse(code, `${place}.schemaSemanticsSHA256`, "64 lowercase hex digits", "something else");
+  if (!Array.isArray(nestedTools)) refuse(code, `${place}.nestedTools`, "a list of tools", typeof nestedTools);
   for (const nested of nestedTools) {
     if (!isTool(nested) || nested.nestedTools.length > 0 || nested.kind === "subagent") throw new CavemanError("cave_nested_tool_invalid", { place, expected: "flat tools built by tool()", received: isTool(nested) ? nested.name : typeof nested });
     if (effect === "read" && nested.effect !== "read") throw new CavemanError("cave_nested_tool_invalid", { place, expected: "only read tools inside a read tool", received: `${nested.name} (${nested.effect})` });
@@ -183,7 +184,7 @@ export function context(options: Pick<Context, "id" | "kind" | "source" | "stabi
   oneOf(code, `context ${id}.priority`, priority, ["required", "optional"]);
   oneOf(code, `context ${id}.cacheRegion`, cacheRegion, ["frozen_prefix", "live_zone", "uncached"]);
   if (cacheRegion === "frozen_prefix" && stability !== "build") refuse(code, `context ${id}.cacheRegion`, "build-stable content in the frozen prefix", stability);
-  return Object.freeze({ ...options, safety, priority, recovery, cacheRegion, privacy, opaque });
+  return brand({ ...options, safety, priority, recovery, cacheRegion, privacy, opaque });
 }
 
 export interface OutputSpec { readonly maxTokens?: number; readonly schema?: AnySchema; readonly jsonSchema?: object }
@@ -192,9 +193,9 @@ export function output(options: { maxTokens?: number; schema?: AnySchema; jsonSc
   const code = "cave_agent_definition_invalid";
   closedKeys(code, "output()", options, ["maxTokens", "schema", "jsonSchema"]);
   if (options.maxTokens !== undefined) wholeNumber(code, "output().maxTokens", options.maxTokens);
-  if (!options.schema) return Object.freeze({ ...options });
+  if (!options.schema) return brand({ ...options });
   assertSchema(options.schema, "output().schema");
-  return Object.freeze({ ...options, jsonSchema: jsonSchemaOf(options.schema, options.jsonSchema, "output", "output().schema") });
+  return brand({ ...options, jsonSchema: jsonSchemaOf(options.schema, options.jsonSchema, "output", "output().schema") });
 }
 
 export interface AgentDefinition {
@@ -224,6 +225,9 @@ export function agent(options: { id: string; instructions: string | FileRef; mod
   if (!isModelSpec(model)) refuse(code, `agent ${id}.model`, "auto(), \"provider/model\" or a LanguageModelV4 object", typeof model === "string" ? JSON.stringify(model) : typeof model);
   oneOf(code, `agent ${id}.reasoning`, reasoning, ["off", "minimal", "low", "medium", "high"]);
   oneOf(code, `agent ${id}.sandbox`, sandbox, ["required", "fixture", "host"]);
+  for (const [field, list] of [["tools", tools], ["contexts", contexts]] as const) if (!Array.isArray(list)) refuse(code, `agent ${id}.${field}`, "a list", typeof list);
+  for (const segment of contexts) if (!made.has(segment as object)) refuse(code, `agent ${id}.contexts`, "segments built by context()", typeof segment);
+  if (options.output !== undefined && !made.has(options.output)) refuse(code, `agent ${id}.output`, "output()", typeof options.output);
   for (const entry of tools) if (!isTool(entry)) refuse(code, `agent ${id}.tools`, "tools built by tool() or subagent()", typeof entry);
   unique(tools);
   const ids = contexts.map((segment) => segment.id);

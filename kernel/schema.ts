@@ -22,7 +22,7 @@ export type StandardResult<Output> =
 
 export type AnySchema = TSchema | StandardSchema<never, unknown> | StandardSchema<unknown, unknown>;
 /** The type a schema describes once a value has passed it. */
-export type Infer<S> = S extends TSchema ? Static<S> : S extends StandardSchema<never, infer Output> ? Output : unknown;
+export type Infer<S> = S extends TSchema ? Static<S> : S extends { readonly "~standard": { readonly types?: infer T } } ? (NonNullable<T> extends { readonly output: infer Output } ? Output : unknown) : unknown;
 
 /** Builders for the schemas of tools and outputs. */
 export const schema = Object.freeze({

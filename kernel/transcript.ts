@@ -33,8 +33,12 @@ export class Message {
   }
 }
 
+// `this[key]` is the value before its own toJSON: a Buffer is bytes like any other Uint8Array.
 const serialise = (value: ModelMessage): string =>
-  JSON.stringify(value, (_key, part: unknown) => (part instanceof Uint8Array ? Buffer.from(part).toString("base64") : part instanceof URL ? part.href : part));
+  JSON.stringify(value, function (this: Record<string, unknown>, key, part: unknown) {
+    const own = this[key];
+    return own instanceof Uint8Array ? Buffer.from(own).toString("base64") : own instanceof URL ? own.href : part;
+  });
 
 let epochs = 0;
 
@@ -71,8 +75,9 @@ export class View {
   /** UTF-8 bytes of the first `count` messages. */
   bytesUpTo(count: number): number {
     const sums = this.#sums;
-    for (let i = sums.length; i <= count; i++) sums.push((sums[i - 1] ?? 0) + (this.#messages[i - 1]?.bytes ?? 0));
-    return sums[count] ?? 0;
+    const upTo = Math.min(count, this.length);
+    for (let i = sums.length; i <= upTo; i++) sums.push((sums[i - 1] ?? 0) + (this.#messages[i - 1]?.bytes ?? 0));
+    return sums[upTo] ?? 0;
   }
   /** How many leading messages this view shares with another. O(1) within an epoch. */
   sharedWith(other: View): number {
@@ -123,7 +128,8 @@ export class Transcript {
     assertLegal(view.messages);
     this.#shown = [...view.messages];
     this.#sums = [0];
-    this.#epoch = view.epoch;
+    // What is appended from here on belongs to this transcript alone, also when the view is adopted elsewhere.
+    this.#epoch = ++epochs;
   }
 }
 
