@@ -11,12 +11,7 @@ export const officeHours = definePlugin({
     kernel.hooks.admitTool.tap({ name: "office-hours", stage: "policy" }, (call) => {
       const hour = new Date(at ?? kernel.clock.now()).getHours();
       if (call.tool?.effect !== "write" || (hour >= from && hour < to)) return undefined;
-      return {
-        deny: {
-          code: "office_hours_closed",
-          message: `Writes are allowed from ${from}:00 to ${to}:00. Leave it for then, and say so.`,
-        },
-      };
+      return { deny: { code: "office_hours_closed", message: `Writes are allowed from ${from}:00 to ${to}:00.` } };
     });
   },
 });

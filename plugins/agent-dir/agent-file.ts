@@ -54,8 +54,9 @@ export async function readAgentFile(dir: string, depth: number): Promise<{ file:
   }
   if (spec.run !== undefined && !isPlain(spec.run))
     refuse("cave_agent_dir_config_invalid", `${file} run`, "an object of run options", typeof spec.run);
-  if (spec.context !== undefined && !(Array.isArray(spec.context) && spec.context.every(isContext)))
+  if (spec.context !== undefined && !Array.isArray(spec.context)) {
     refuse("cave_agent_dir_config_invalid", `${file} context`, "an array of context() segments", typeof spec.context);
+  }
   for (const key of RUN) {
     if (depth > 0 && spec[key] !== undefined)
       refuse(
@@ -100,5 +101,3 @@ const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" &&
   value !== null &&
   [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
-const isContext = (value: unknown): boolean =>
-  isPlain(value) && typeof value.id === "string" && value.source !== undefined && typeof value.stability === "string";

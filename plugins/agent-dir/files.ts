@@ -7,7 +7,10 @@ import { loadFailure, refuse } from "./errors.ts";
 const MODULE = /^(?<stem>[^.].*?)\.(?:m?ts|m?js)$/;
 
 const isMissing = (cause: unknown): boolean =>
-  cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ENOTDIR");
+  typeof cause === "object" &&
+  cause !== null &&
+  "code" in cause &&
+  (cause.code === "ENOENT" || cause.code === "ENOTDIR");
 
 /** The text of a file, or undefined when there is none. @throws CavemanError `cave_agent_dir_load_failed`. */
 export async function textOf(file: string): Promise<string | undefined> {

@@ -15,7 +15,7 @@ export interface Skill {
   readonly path: string;
 }
 
-const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?<yaml>(?:.*\n)*?)---[ \t]*(?:\r?\n|$)/;
+const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?<yaml>(?:[^\n]*\n)*?)---[ \t]*(?:\r?\n|$)/;
 
 /** The skills of a directory, by name. @throws CavemanError `cave_skill_invalid`, `cave_agent_dir_invalid`. */
 export async function readSkills(dir: string): Promise<Skill[]> {
