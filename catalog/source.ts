@@ -12,8 +12,8 @@ const RATE_KEYS: readonly (readonly [string, keyof Rates])[] = [
 ];
 const isRate = (key: string): boolean => RATE_KEYS.some(([name]) => name === key);
 
-/** Prices of parts of every answer that a usage object does not tell apart: a row that has one cannot be priced. */
-const HIDDEN = new Set(["output_citation_mtok"]);
+/** Prices of parts of an answer that a usage object counts as output: a row that has one cannot be priced. */
+const HIDDEN = new Set(["output_citation_mtok", "output_image_mtok", "output_audio_mtok", "output_video_mtok"]);
 
 const OPEN_WINDOW = /^(\d{2}:\d{2}):00Z$/;
 
