@@ -23,7 +23,9 @@ export const ask = (text: string, rest: Partial<LanguageModelV4CallOptions> = {}
 });
 
 /** Every part up to the end of the stream, and the failure that ended it, if one did. */
-export async function read(stream: ReadableStream<LanguageModelV4StreamPart>): Promise<{ parts: LanguageModelV4StreamPart[]; failure: unknown }> {
+export async function read(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+): Promise<{ parts: LanguageModelV4StreamPart[]; failure: unknown }> {
   const parts: LanguageModelV4StreamPart[] = [];
   try {
     for await (const part of stream) parts.push(part);
@@ -33,11 +35,17 @@ export async function read(stream: ReadableStream<LanguageModelV4StreamPart>): P
   }
 }
 
-export const of = <T extends LanguageModelV4StreamPart["type"]>(parts: readonly LanguageModelV4StreamPart[], type: T): Extract<LanguageModelV4StreamPart, { type: T }>[] =>
+export const of = <T extends LanguageModelV4StreamPart["type"]>(
+  parts: readonly LanguageModelV4StreamPart[],
+  type: T,
+): Extract<LanguageModelV4StreamPart, { type: T }>[] =>
   parts.filter((part): part is Extract<LanguageModelV4StreamPart, { type: T }> => part.type === type);
 
 /** What a promise rejects with. */
 export const rejection = (promise: PromiseLike<unknown>): Promise<unknown> =>
-  Promise.resolve(promise).then(() => {
-    throw new Error("it did not reject");
-  }, (error: unknown) => error);
+  Promise.resolve(promise).then(
+    () => {
+      throw new Error("it did not reject");
+    },
+    (error: unknown) => error,
+  );

@@ -1,23 +1,57 @@
 /** Anthropic Messages. `input_tokens` is net of cache reads and writes; `output_tokens` includes thinking. */
 import type { ScriptFinish, Turn } from "./script.ts";
 import {
-  demand, type Frame, isCount, isList, isString, type JsonRecord, list, parsedObject, PromptReader, record, string, textOf, tool, type Wire,
+  demand,
+  type Frame,
+  isCount,
+  isList,
+  isString,
+  type JsonRecord,
+  list,
+  PromptReader,
+  parsedObject,
+  record,
+  string,
+  textOf,
+  tool,
+  type Wire,
   wireRequest,
 } from "./wire.ts";
 
 const stopReason: Readonly<Record<ScriptFinish, string>> = {
-  stop: "end_turn", length: "max_tokens", "content-filter": "refusal", "tool-calls": "tool_use", error: "error", other: "pause_turn",
+  stop: "end_turn",
+  length: "max_tokens",
+  "content-filter": "refusal",
+  "tool-calls": "tool_use",
+  error: "error",
+  other: "other",
 };
 
 const errorType: Readonly<Record<number, string>> = {
-  400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",
-  413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 504: "timeout_error", 529: "overloaded_error",
+  400: "invalid_request_error",
+  401: "authentication_error",
+  402: "billing_error",
+  403: "permission_error",
+  404: "not_found_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  500: "api_error",
+  504: "timeout_error",
+  529: "overloaded_error",
 };
 
 /** Thinking must carry a signature to be sent back; the scripted one says what it is. */
 const signature = "c2NyaXB0ZWQ=";
 
-const errorOf = ({ status, code, message }: { readonly status: number; readonly code: string | undefined; readonly message: string }): JsonRecord => ({
+const errorOf = ({
+  status,
+  code,
+  message,
+}: {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly message: string;
+}): JsonRecord => ({
   type: "error",
   error: { type: code ?? errorType[status] ?? (status >= 500 ? "api_error" : "invalid_request_error"), message },
 });
@@ -49,7 +83,7 @@ export const anthropic: Wire = {
       } else for (const part of list(content)) readPart(reader, role, part);
     }
     const tools = list(body.tools).map((each) => tool(string(each.name), each.description, each.input_schema));
-    return wireRequest("anthropic", model, stream, body, reader.prompt, tools, body.max_tokens);
+    return wireRequest({ vendor: "anthropic", model, stream, body, prompt: reader.prompt, tools }, body.max_tokens);
   },
   answer(turn, request) {
     return {
@@ -71,25 +105,39 @@ export const anthropic: Wire = {
     yield frame({
       type: "message_start",
       message: {
-        id: `msg_${turn.index}`, type: "message", role: "assistant", model: request.model, content: [], stop_reason: null, stop_sequence: null,
+        id: `msg_${turn.index}`,
+        type: "message",
+        role: "assistant",
+        model: request.model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
         usage: { ...inputUsage(turn), output_tokens: 1 },
       },
     });
     yield frame({ type: "ping" });
     for (const [index, block] of turn.blocks.entries()) {
       yield frame({
-        type: "content_block_start", index,
-        content_block: block.type === "tool-call" ? { type: "tool_use", id: block.id, name: block.name, input: {} }
-          : block.type === "text" ? { type: "text", text: "" }
-          : { type: "thinking", thinking: "", signature: "" },
+        type: "content_block_start",
+        index,
+        content_block:
+          block.type === "tool-call"
+            ? { type: "tool_use", id: block.id, name: block.name, input: {} }
+            : block.type === "text"
+              ? { type: "text", text: "" }
+              : { type: "thinking", thinking: "", signature: "" },
       });
       for (const piece of block.pieces) {
-        const delta = block.type === "tool-call" ? { type: "input_json_delta", partial_json: piece }
-          : block.type === "text" ? { type: "text_delta", text: piece }
-          : { type: "thinking_delta", thinking: piece };
+        const delta =
+          block.type === "tool-call"
+            ? { type: "input_json_delta", partial_json: piece }
+            : block.type === "text"
+              ? { type: "text_delta", text: piece }
+              : { type: "thinking_delta", thinking: piece };
         yield { ...frame({ type: "content_block_delta", index, delta }), chunk: true };
       }
-      if (block.type === "reasoning") yield frame({ type: "content_block_delta", index, delta: { type: "signature_delta", signature } });
+      if (block.type === "reasoning")
+        yield frame({ type: "content_block_delta", index, delta: { type: "signature_delta", signature } });
       yield frame({ type: "content_block_stop", index });
     }
     yield frame({
@@ -106,10 +154,14 @@ export const anthropic: Wire = {
 const frame = (data: JsonRecord): Frame => ({ event: string(data.type), data });
 
 function readPart(reader: PromptReader, role: unknown, part: JsonRecord): void {
-  if (part.type === "tool_result") return reader.toolResult(string(part.tool_use_id), textOf(part.content), part.is_error === true);
-  if (part.type === "tool_use") return reader.toolCall(string(part.id), string(part.name), record(part.input));
-  if (part.type === "thinking") return reader.assistant({ type: "reasoning", text: string(part.thinking) });
-  if (part.type !== "text") return;
-  if (role === "assistant") reader.assistant({ type: "text", text: string(part.text) });
-  else reader.user(string(part.text));
+  if (part.type === "tool_result") {
+    reader.toolResult(string(part.tool_use_id), textOf(part.content), part.is_error === true);
+  } else if (part.type === "tool_use") {
+    reader.toolCall(string(part.id), string(part.name), record(part.input));
+  } else if (part.type === "thinking") {
+    reader.assistant({ type: "reasoning", text: string(part.thinking) });
+  } else if (part.type === "text") {
+    if (role === "assistant") reader.assistant({ type: "text", text: string(part.text) });
+    else reader.user(string(part.text));
+  }
 }

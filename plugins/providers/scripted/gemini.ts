@@ -4,16 +4,43 @@
  */
 import type { Block, Fault, ScriptFinish, Turn } from "./script.ts";
 import {
-  demand, type Frame, isList, type JsonRecord, list, parsedObject, PromptReader, record, string, textOf, tool, type Wire, type WireRequest, wireRequest,
+  demand,
+  type Frame,
+  isList,
+  type JsonRecord,
+  list,
+  PromptReader,
+  parsedObject,
+  record,
+  string,
+  textOf,
+  tool,
+  type Wire,
+  type WireRequest,
+  wireRequest,
 } from "./wire.ts";
 
 const finishReason: Readonly<Record<ScriptFinish, string>> = {
-  stop: "STOP", length: "MAX_TOKENS", "content-filter": "SAFETY", "tool-calls": "STOP", error: "MALFORMED_FUNCTION_CALL", other: "OTHER",
+  stop: "STOP",
+  length: "MAX_TOKENS",
+  "content-filter": "SAFETY",
+  "tool-calls": "STOP",
+  error: "MALFORMED_FUNCTION_CALL",
+  other: "OTHER",
 };
 
 const statusName: Readonly<Record<number, string>> = {
-  400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 409: "ABORTED", 429: "RESOURCE_EXHAUSTED",
-  499: "CANCELLED", 500: "INTERNAL", 501: "UNIMPLEMENTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
+  400: "INVALID_ARGUMENT",
+  401: "UNAUTHENTICATED",
+  403: "PERMISSION_DENIED",
+  404: "NOT_FOUND",
+  409: "ABORTED",
+  429: "RESOURCE_EXHAUSTED",
+  499: "CANCELLED",
+  500: "INTERNAL",
+  501: "UNIMPLEMENTED",
+  503: "UNAVAILABLE",
+  504: "DEADLINE_EXCEEDED",
 };
 
 const usageOf = ({ usage }: Turn): JsonRecord => ({
@@ -29,26 +56,42 @@ const malformed = (block: Block): boolean => block.type === "tool-call" && parse
 function ending(turn: Turn): JsonRecord {
   const broken = turn.blocks.find(malformed);
   if (broken?.type !== "tool-call") return { finishReason: finishReason[turn.finish] };
-  return { finishReason: "MALFORMED_FUNCTION_CALL", finishMessage: `Malformed function call: ${broken.name}(${broken.input})` };
+  return {
+    finishReason: "MALFORMED_FUNCTION_CALL",
+    finishMessage: `Malformed function call: ${broken.name}(${broken.input})`,
+  };
 }
 
 const response = (turn: Turn, request: WireRequest, candidate: JsonRecord, usageMetadata: JsonRecord): JsonRecord => ({
-  candidates: [{ index: 0, ...candidate }], usageMetadata, modelVersion: request.model, responseId: `gemini-${turn.index}`,
+  candidates: [{ index: 0, ...candidate }],
+  usageMetadata,
+  modelVersion: request.model,
+  responseId: `gemini-${turn.index}`,
 });
 
 const content = (parts: readonly JsonRecord[]): JsonRecord => ({ content: { role: "model", parts } });
-const textPart = (block: Block, text: string): JsonRecord => (block.type === "reasoning" ? { text, thought: true } : { text });
-const callPart = (block: Extract<Block, { type: "tool-call" }>): JsonRecord =>
-  ({ functionCall: { id: block.id, name: block.name, args: parsedObject(block.input) ?? {} } });
+const textPart = (block: Block, text: string): JsonRecord =>
+  block.type === "reasoning" ? { text, thought: true } : { text };
+const callPart = (block: Extract<Block, { type: "tool-call" }>): JsonRecord => ({
+  functionCall: { id: block.id, name: block.name, args: parsedObject(block.input) ?? {} },
+});
 
-function errorOf({ status, code, message, retryAfterMs }: Pick<Fault, "status" | "code" | "message" | "retryAfterMs">): JsonRecord {
+function errorOf({
+  status,
+  code,
+  message,
+  retryAfterMs,
+}: Pick<Fault, "status" | "code" | "message" | "retryAfterMs">): JsonRecord {
   return {
     error: {
       code: status,
       message,
       status: code ?? statusName[status] ?? (status >= 500 ? "INTERNAL" : "INVALID_ARGUMENT"),
-      ...(retryAfterMs === undefined ? {}
-        : { details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${retryAfterMs / 1000}s` }] }),
+      ...(retryAfterMs === undefined
+        ? {}
+        : {
+            details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${retryAfterMs / 1000}s` }],
+          }),
     },
   };
 }
@@ -69,21 +112,30 @@ export const gemini: Wire = {
         } else if (part.functionResponse) {
           const { id, name, response: result } = record(part.functionResponse);
           const said = record(result).content ?? record(result).output ?? result;
-          reader.toolResult(string(id), typeof said === "string" ? said : JSON.stringify(said ?? null), record(result).error !== undefined, string(name));
+          reader.toolResult(
+            string(id),
+            typeof said === "string" ? said : JSON.stringify(said ?? null),
+            record(result).error !== undefined,
+            string(name),
+          );
         } else if (typeof part.text !== "string") {
-          continue;
         } else if (role === "model") {
           reader.assistant({ type: part.thought === true ? "reasoning" : "text", text: part.text });
         } else reader.user(part.text);
       }
     }
-    const tools = list(body.tools).flatMap(({ functionDeclarations }) => list(functionDeclarations))
+    const tools = list(body.tools)
+      .flatMap(({ functionDeclarations }) => list(functionDeclarations))
       .map((each) => tool(string(each.name), each.description, each.parameters ?? each.parametersJsonSchema));
-    return wireRequest("google", model, stream, body, reader.prompt, tools, record(body.generationConfig).maxOutputTokens);
+    return wireRequest(
+      { vendor: "google", model, stream, body, prompt: reader.prompt, tools },
+      record(body.generationConfig).maxOutputTokens,
+    );
   },
   answer(turn, request) {
     const parts = turn.blocks.flatMap((block) =>
-      malformed(block) ? [] : [block.type === "tool-call" ? callPart(block) : textPart(block, block.text)]);
+      malformed(block) ? [] : [block.type === "tool-call" ? callPart(block) : textPart(block, block.text)],
+    );
     return response(turn, request, { ...content(parts), ...ending(turn) }, usageOf(turn));
   },
   *frames(turn, request): Iterable<Frame> {
@@ -93,10 +145,14 @@ export const gemini: Wire = {
         // A call is one part, whole. The chunks it was cut into still count, so that a fault strikes where it does elsewhere.
         const parts = malformed(block) ? [] : [callPart(block)];
         for (const at of block.pieces.keys()) {
-          yield { data: response(turn, request, content(at === block.pieces.length - 1 ? parts : []), early), chunk: true };
+          yield {
+            data: response(turn, request, content(at === block.pieces.length - 1 ? parts : []), early),
+            chunk: true,
+          };
         }
       } else {
-        for (const piece of block.pieces) yield { data: response(turn, request, content([textPart(block, piece)]), early), chunk: true };
+        for (const piece of block.pieces)
+          yield { data: response(turn, request, content([textPart(block, piece)]), early), chunk: true };
       }
     }
     yield { data: response(turn, request, { ...content([{ text: "" }]), ...ending(turn) }, usageOf(turn)) };

@@ -1,10 +1,17 @@
 /** The scripted model: a language model in process, without a network, a key or a cost. */
 import type {
-  LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content, LanguageModelV4FinishReason,
-  LanguageModelV4GenerateResult, LanguageModelV4StreamPart, LanguageModelV4StreamResult, LanguageModelV4Usage,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
+  LanguageModelV4Usage,
 } from "@ai-sdk/provider";
 import { pause, unlessAborted } from "./pause.ts";
-import { chunkCount, chunksBeforeFault, type Fault, play, type Script, ScriptError, type Turn } from "./script.ts";
+import { chunkCount, chunksBeforeFault, type Fault, play, type Script, type Turn } from "./script.ts";
+import { ScriptError } from "./script-error.ts";
 
 export interface ScriptedOptions {
   /** The `provider/model` it passes for. Default `sim/scripted`. */
@@ -30,7 +37,11 @@ export function scripted(script: Script, options: ScriptedOptions = {}): Scripte
   const as = options.as ?? "sim/scripted";
   const slash = typeof as === "string" ? as.indexOf("/") : -1;
   if (slash < 1 || slash === as.length - 1) {
-    throw new ScriptError("cave_script_invalid", { place: "options.as", expected: "provider/model", received: String(as) });
+    throw new ScriptError("cave_script_invalid", {
+      place: "options.as",
+      expected: "provider/model",
+      received: String(as),
+    });
   }
   const modelId = as.slice(slash + 1);
   const next = play(script);
@@ -63,13 +74,16 @@ export function scripted(script: Script, options: ScriptedOptions = {}): Scripte
     async doGenerate(request): Promise<LanguageModelV4GenerateResult> {
       const turn = await take(request);
       const chunks = chunkCount(turn);
-      if (turn.delayMs > 0 && chunks > 0) await pause(turn.delayMs * Math.min(chunks, chunksBeforeFault(turn)), request.abortSignal);
+      if (turn.delayMs > 0 && chunks > 0)
+        await pause(turn.delayMs * Math.min(chunks, chunksBeforeFault(turn)), request.abortSignal);
       if (turn.fault) throw turn.fault.when === "cut" ? lost() : await apiError(turn.fault, as);
       return {
-        content: turn.blocks.map((block): LanguageModelV4Content =>
-          block.type === "tool-call"
-            ? { type: "tool-call", toolCallId: block.id, toolName: block.name, input: block.input }
-            : { type: block.type, text: block.text }),
+        content: turn.blocks.map(
+          (block): LanguageModelV4Content =>
+            block.type === "tool-call"
+              ? { type: "tool-call", toolCallId: block.id, toolName: block.name, input: block.input }
+              : { type: block.type, text: block.text },
+        ),
         finishReason: finishOf(turn),
         usage: usageOf(turn),
         response: { id: responseId(turn), modelId },
@@ -123,7 +137,10 @@ const isChunk = (part: LanguageModelV4StreamPart): boolean =>
  * delays costs no timer, no event target and no clean-up.
  */
 function streamOf(
-  turn: Turn, parts: readonly LanguageModelV4StreamPart[], failure: unknown, signal: AbortSignal | undefined,
+  turn: Turn,
+  parts: readonly LanguageModelV4StreamPart[],
+  failure: unknown,
+  signal: AbortSignal | undefined,
 ): ReadableStream<LanguageModelV4StreamPart> {
   let at = 0;
   const give = (controller: ReadableStreamDefaultController<LanguageModelV4StreamPart>): void => {
@@ -135,26 +152,32 @@ function streamOf(
     } else controller.close();
   };
   if (turn.delayMs === 0) {
-    return new ReadableStream({
-      pull(controller) {
-        if (signal?.aborted) controller.error(signal.reason);
-        else give(controller);
+    return new ReadableStream(
+      {
+        pull(controller) {
+          if (signal?.aborted) controller.error(signal.reason);
+          else give(controller);
+        },
       },
-    }, { highWaterMark: 0 });
+      { highWaterMark: 0 },
+    );
   }
   const cancelled = new AbortController();
   const either = signal ? AbortSignal.any([signal, cancelled.signal]) : cancelled.signal;
-  return new ReadableStream({
-    async pull(controller) {
-      const part = parts[at];
-      if (part && isChunk(part)) await pause(turn.delayMs, either);
-      either.throwIfAborted();
-      give(controller);
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const part = parts[at];
+        if (part && isChunk(part)) await pause(turn.delayMs, either);
+        either.throwIfAborted();
+        give(controller);
+      },
+      cancel(reason) {
+        cancelled.abort(reason);
+      },
     },
-    cancel(reason) {
-      cancelled.abort(reason);
-    },
-  }, { highWaterMark: 0 });
+    { highWaterMark: 0 },
+  );
 }
 
 const finishOf = (turn: Turn): LanguageModelV4FinishReason => ({ unified: turn.finish, raw: turn.finish });
@@ -180,7 +203,9 @@ async function apiError(fault: Fault, as: string): Promise<Error> {
     url: `scripted:${as}`,
     requestBodyValues: {},
     statusCode: fault.status,
-    ...(retry === undefined ? {} : { responseHeaders: { "retry-after": `${Math.ceil(retry / 1000)}`, "retry-after-ms": `${retry}` } }),
+    ...(retry === undefined
+      ? {}
+      : { responseHeaders: { "retry-after": `${Math.ceil(retry / 1000)}`, "retry-after-ms": `${retry}` } }),
     responseBody: JSON.stringify({ error: { code: fault.code, message: fault.message } }),
     data: { error: { code: fault.code, message: fault.message } },
   });

@@ -10,10 +10,15 @@ const known: Readonly<Record<number, readonly [type: string, code: string | null
 };
 
 export function openaiFailure({ status, code, message }: Pick<Fault, "status" | "code" | "message">): {
-  readonly message: string; readonly type: string; readonly param: null; readonly code: string | null;
+  readonly message: string;
+  readonly type: string;
+  readonly param: null;
+  readonly code: string | null;
 } {
   const [type, usual] = known[status] ?? [status >= 500 ? "server_error" : "invalid_request_error", null];
   return { message, type, param: null, code: code ?? usual };
 }
 
-export const openaiErrorBody = (fault: Pick<Fault, "status" | "code" | "message">): JsonRecord => ({ error: openaiFailure(fault) });
+export const openaiErrorBody = (fault: Pick<Fault, "status" | "code" | "message">): JsonRecord => ({
+  error: openaiFailure(fault),
+});

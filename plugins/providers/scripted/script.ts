@@ -3,18 +3,8 @@
  * play the same scripts, so a test moves from one to the other without a rewrite.
  */
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
-import { CavemanError, defineErrors } from "../../../kernel/errors.ts";
-
-defineErrors({
-  cave_script_invalid: {
-    meaning: "a model script has the wrong shape",
-    remedy: "Correct the named place of the script.",
-  },
-  cave_script_exhausted: {
-    meaning: "the model was called more often than its script has steps",
-    remedy: "Add a step, pass a function instead of a list, or find the call that was not expected.",
-  },
-});
+import { checkStep, refuse } from "./check-step.ts";
+import { ScriptError } from "./script-error.ts";
 
 /** Tokens in the normal form: `input` includes cache reads and writes, `output` includes reasoning. */
 export interface ScriptUsage {
@@ -75,16 +65,17 @@ export type Script<Request = LanguageModelV4CallOptions> =
   | readonly ScriptStep[]
   | ((request: Request, index: number) => ScriptStep | Promise<ScriptStep>);
 
-/** `cave_script_invalid` or `cave_script_exhausted`. */
-export class ScriptError extends CavemanError {
-  override readonly name = "ScriptError";
-}
-
 /** A piece of an answer, cut into the chunks it is sent in. */
 export type Block =
   | { readonly type: "reasoning"; readonly text: string; readonly pieces: readonly string[] }
   | { readonly type: "text"; readonly text: string; readonly pieces: readonly string[] }
-  | { readonly type: "tool-call"; readonly id: string; readonly name: string; readonly input: string; readonly pieces: readonly string[] };
+  | {
+      readonly type: "tool-call";
+      readonly id: string;
+      readonly name: string;
+      readonly input: string;
+      readonly pieces: readonly string[];
+    };
 
 /** A step with every default filled in. */
 export interface Turn {
@@ -127,13 +118,15 @@ export function play<Request extends Estimable>(script: Script<Request>): (reque
   }
   if (!Array.isArray(script)) throw refuse("script", "a list of steps or a function", script);
   const steps: readonly ScriptStep[] = [...script];
-  steps.forEach((step, index) => checkStep(step, `script[${index}]`));
+  for (const [index, step] of steps.entries()) checkStep(step, `script[${index}]`);
   return (request) => {
     const index = next++;
     const step = steps[index];
     if (step === undefined) {
       throw new ScriptError("cave_script_exhausted", {
-        place: `call ${index}`, expected: `at most ${steps.length} calls`, received: `call number ${index + 1}`,
+        place: `call ${index}`,
+        expected: `at most ${steps.length} calls`,
+        received: `call number ${index + 1}`,
       });
     }
     return turnOf(step, index, request);
@@ -147,7 +140,13 @@ function turnOf(step: ScriptStep, index: number, request: Estimable): Turn {
   if (step.text) blocks.push({ type: "text", text: step.text, pieces: cut(step.text, chunks) });
   step.toolCalls?.forEach((call, position) => {
     const input = typeof call.input === "string" ? call.input : JSON.stringify(call.input);
-    blocks.push({ type: "tool-call", id: call.id ?? `call_${index}_${position}`, name: call.name, input, pieces: cut(input, chunks) });
+    blocks.push({
+      type: "tool-call",
+      id: call.id ?? `call_${index}_${position}`,
+      name: call.name,
+      input,
+      pieces: cut(input, chunks),
+    });
   });
   return {
     index,
@@ -203,76 +202,11 @@ function estimate(blocks: readonly Block[], request: Estimable): Required<Script
     if (block.type === "reasoning") reasoning += size;
   }
   const input = Buffer.byteLength(JSON.stringify({ prompt: request.prompt, tools: request.tools }));
-  return { input: quarter(input), output: quarter(content), cacheRead: 0, cacheWrite: 0, reasoning: quarter(reasoning) };
-}
-
-const finishes: readonly string[] = ["stop", "length", "content-filter", "tool-calls", "error", "other"];
-const moments: readonly string[] = ["before", "mid-stream", "cut"];
-
-type Check = (value: unknown, place: string) => void;
-
-const text: Check = (value, place) => {
-  if (typeof value !== "string") throw refuse(place, "a string", value);
-};
-const within = (least: number, most: number, what: string): Check => (value, place) => {
-  if (!Number.isSafeInteger(value) || Number(value) < least || Number(value) > most) throw refuse(place, what, value);
-};
-const count = within(0, Number.MAX_SAFE_INTEGER, "a whole number of at least 0");
-const oneOf = (allowed: readonly string[]): Check => (value, place) => {
-  if (typeof value !== "string" || !allowed.includes(value)) throw refuse(place, `one of ${allowed.join(", ")}`, value);
-};
-
-const faultChecks: Readonly<Record<string, Check>> = {
-  status: within(400, 599, "an HTTP status from 400 to 599"), code: text, message: text, when: oneOf(moments), retryAfterMs: count,
-};
-const usageChecks: Readonly<Record<string, Check>> = { input: count, output: count, cacheRead: count, cacheWrite: count, reasoning: count };
-const callChecks: Readonly<Record<string, Check>> = {
-  id: text, name: text,
-  input: (value, place) => {
-    if (typeof value !== "string" && (typeof value !== "object" || value === null)) {
-      throw refuse(place, "an object, or a string sent as it is", value);
-    }
-  },
-};
-const stepChecks: Readonly<Record<string, Check>> = {
-  text, reasoning: text, finish: oneOf(finishes), delayMs: within(0, 2 ** 31 - 1, "milliseconds from 0 to 2147483647"),
-  chunks: within(1, Number.MAX_SAFE_INTEGER, "a whole number of at least 1"),
-  usage: (value, place) => {
-    checkFields(value, place, usageChecks, ["input", "output"]);
-    const { input, output, cacheRead = 0, cacheWrite = 0, reasoning = 0 } = value as ScriptUsage;
-    if (cacheRead + cacheWrite > input) throw refuse(place, "input to include cacheRead and cacheWrite", value);
-    if (reasoning > output) throw refuse(place, "output to include reasoning", value);
-  },
-  error: (value, place) => checkFields(value, place, faultChecks),
-  toolCalls: (value, place) => {
-    if (!Array.isArray(value)) throw refuse(place, "a list of tool calls", value);
-    value.forEach((call: unknown, at) => checkFields(call, `${place}[${at}]`, callChecks, ["name", "input"]));
-  },
-};
-
-function checkStep(step: ScriptStep, place: string): ScriptStep {
-  checkFields(step, place, stepChecks);
-  return step;
-}
-
-function checkFields(value: unknown, place: string, checks: Readonly<Record<string, Check>>, required: readonly string[] = []): void {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw refuse(place, "an object", value);
-  for (const [key, field] of Object.entries(value)) {
-    const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
-    if (!check) throw refuse(`${place}.${key}`, `one of ${Object.keys(checks).join(", ")}`, key);
-    if (field !== undefined) check(field, `${place}.${key}`);
-  }
-  for (const key of required) {
-    if ((value as Readonly<Record<string, unknown>>)[key] === undefined) throw refuse(`${place}.${key}`, "a value", undefined);
-  }
-}
-
-function refuse(place: string, expected: string, received: unknown): ScriptError {
-  return new ScriptError("cave_script_invalid", { place, expected, received: shown(received) });
-}
-
-function shown(value: unknown): string {
-  if (typeof value === "function") return "a function";
-  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : `an object with ${Object.keys(value).join(", ") || "nothing"}`;
-  return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : String(value);
+  return {
+    input: quarter(input),
+    output: quarter(content),
+    cacheRead: 0,
+    cacheWrite: 0,
+    reasoning: quarter(reasoning),
+  };
 }

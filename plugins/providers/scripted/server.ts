@@ -1,5 +1,5 @@
 /** The model server: a script behind the vendors' own wires, over real HTTP on this machine. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { anthropic } from "./anthropic.ts";
 import { gemini } from "./gemini.ts";
 import { openaiChat } from "./openai-chat.ts";
@@ -36,9 +36,15 @@ const bodyLimit = 32 * 1024 * 1024;
  * and whole, with each vendor's own counting of tokens and its own errors. Any key is good, none is refused.
  * @throws ScriptError `cave_script_invalid`.
  */
-export async function startModelServer({ script, host = "127.0.0.1", port = 0 }: ModelServerOptions): Promise<ModelServer> {
+export async function startModelServer({
+  script,
+  host = "127.0.0.1",
+  port = 0,
+}: ModelServerOptions): Promise<ModelServer> {
   const next = play(script);
   const requests: WireRequest[] = [];
+  // Imported here, so that who only wants a scripted model does not load an HTTP server.
+  const { createServer } = await import("node:http");
   const server = createServer((incoming, outgoing) => {
     serve(incoming, outgoing, next, requests).catch(() => outgoing.destroy());
   });
@@ -56,10 +62,11 @@ export async function startModelServer({ script, host = "127.0.0.1", port = 0 }:
     url,
     baseURL: { anthropic: `${url}/v1`, openai: `${url}/v1`, google: `${url}/v1beta` },
     requests,
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }
 
@@ -75,20 +82,31 @@ function routeOf(url: URL): Route | undefined {
   if (url.pathname === "/v1/chat/completions") return { wire: openaiChat };
   if (url.pathname === "/v1/responses") return { wire: openaiResponses };
   const match = /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent)$/.exec(url.pathname);
-  return match ? { wire: gemini, model: decodeURIComponent(match[1] ?? ""), stream: match[2] === "streamGenerateContent" } : undefined;
+  return match
+    ? { wire: gemini, model: decodeURIComponent(match[1] ?? ""), stream: match[2] === "streamGenerateContent" }
+    : undefined;
 }
 
 const hasKey = ({ headers }: IncomingMessage, url: URL): boolean =>
-  [headers["x-api-key"], headers["x-goog-api-key"], headers.authorization?.replace(/^bearer\s*/i, ""), url.searchParams.get("key")]
-    .some((key) => typeof key === "string" && key.trim() !== "");
+  [
+    headers["x-api-key"],
+    headers["x-goog-api-key"],
+    headers.authorization?.replace(/^bearer\s*/i, ""),
+    url.searchParams.get("key"),
+  ].some((key) => typeof key === "string" && key.trim() !== "");
 
 async function serve(
-  incoming: IncomingMessage, outgoing: ServerResponse, next: (request: WireRequest) => Turn | Promise<Turn>, requests: WireRequest[],
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  next: (request: WireRequest) => Turn | Promise<Turn>,
+  requests: WireRequest[],
 ): Promise<void> {
   const url = new URL(incoming.url ?? "/", "http://localhost");
   const route = routeOf(url);
   if (!route || incoming.method !== "POST") {
-    return send(outgoing, route ? 405 : 404, { error: { message: `No route for ${incoming.method} ${url.pathname}`, type: "not_found_error", code: "not_found" } });
+    return send(outgoing, route ? 405 : 404, {
+      error: { message: `No route for ${incoming.method} ${url.pathname}`, type: "not_found_error", code: "not_found" },
+    });
   }
   const { wire } = route;
   const refuse = (status: number, message: string): void => {
@@ -125,7 +143,13 @@ async function serve(
   }
 }
 
-async function perform(turn: Turn, wire: Wire, request: WireRequest, outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
+async function perform(
+  turn: Turn,
+  wire: Wire,
+  request: WireRequest,
+  outgoing: ServerResponse,
+  gone: AbortSignal,
+): Promise<void> {
   const { fault } = turn;
   if (fault?.when === "before" || (fault?.when === "mid-stream" && !request.stream)) {
     if (turn.delayMs > 0) await pause(turn.delayMs, gone);
@@ -142,7 +166,13 @@ async function perform(turn: Turn, wire: Wire, request: WireRequest, outgoing: S
   outgoing.destroy();
 }
 
-async function stream(turn: Turn, wire: Wire, request: WireRequest, outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
+async function stream(
+  turn: Turn,
+  wire: Wire,
+  request: WireRequest,
+  outgoing: ServerResponse,
+  gone: AbortSignal,
+): Promise<void> {
   outgoing.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
   const last = chunksBeforeFault(turn);
   let sent = 0;

@@ -54,7 +54,6 @@ export const record = (value: unknown): JsonRecord =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonRecord) : {};
 export const list = (value: unknown): readonly JsonRecord[] => (Array.isArray(value) ? value.map(record) : []);
 export const string = (value: unknown): string => (typeof value === "string" ? value : "");
-export const number = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
 
 /** The value of a JSON text, or the text itself when it is no JSON. */
 export function parsed(text: string): unknown {
@@ -74,7 +73,9 @@ export function parsedObject(text: string): JsonRecord | undefined {
 /** The text in a content field: a string, or a list of parts with `text`. */
 export function textOf(content: unknown): string {
   if (typeof content === "string") return content;
-  return list(content).map((part) => string(part.text)).join("");
+  return list(content)
+    .map((part) => string(part.text))
+    .join("");
 }
 
 /** Collects messages in the specification's form. It remembers tool names, which vendors leave out of tool results. */
@@ -100,9 +101,7 @@ export class PromptReader {
   }
 
   toolResult(toolCallId: string, value: string, failed = false, toolName?: string): void {
-    let last = this.prompt.at(-1);
-    if (last?.role !== "tool") this.prompt.push((last = { role: "tool", content: [] }));
-    last.content.push({
+    this.#toolContent().push({
       type: "tool-result",
       toolCallId,
       toolName: toolName ?? this.#names.get(toolCallId) ?? "",
@@ -110,27 +109,35 @@ export class PromptReader {
     });
   }
 
-  #assistantContent(): Extract<LanguageModelV4Message, { role: "assistant" }>["content"] {
-    let last = this.prompt.at(-1);
-    if (last?.role !== "assistant") this.prompt.push((last = { role: "assistant", content: [] }));
-    return last.content;
+  #assistantContent(): AssistantMessage["content"] {
+    const last = this.prompt.at(-1);
+    if (last?.role === "assistant") return last.content;
+    const message: AssistantMessage = { role: "assistant", content: [] };
+    this.prompt.push(message);
+    return message.content;
+  }
+
+  #toolContent(): ToolMessage["content"] {
+    const last = this.prompt.at(-1);
+    if (last?.role === "tool") return last.content;
+    const message: ToolMessage = { role: "tool", content: [] };
+    this.prompt.push(message);
+    return message.content;
   }
 }
+
+type AssistantMessage = Extract<LanguageModelV4Message, { role: "assistant" }>;
+type ToolMessage = Extract<LanguageModelV4Message, { role: "tool" }>;
 
 export function tool(name: string, description: unknown, schema: unknown): LanguageModelV4FunctionTool {
   const base: LanguageModelV4FunctionTool = { type: "function", name, inputSchema: record(schema) };
   return typeof description === "string" ? { ...base, description } : base;
 }
 
-export function wireRequest(
-  vendor: Vendor, model: string, stream: boolean, body: JsonRecord,
-  prompt: LanguageModelV4Message[], tools: LanguageModelV4FunctionTool[], maxOutputTokens: unknown,
-): WireRequest {
-  const limit = number(maxOutputTokens);
-  return {
-    vendor, model, stream, body, prompt, tools, toolNames: tools.map(({ name }) => name),
-    ...(limit === undefined ? {} : { maxOutputTokens: limit }),
-  };
+/** Completes a request: `limit` is the body's field for the most tokens of output, taken when it is a number. */
+export function wireRequest(read: Omit<WireRequest, "toolNames" | "maxOutputTokens">, limit: unknown): WireRequest {
+  const toolNames = read.tools.map(({ name }) => name);
+  return typeof limit === "number" ? { ...read, toolNames, maxOutputTokens: limit } : { ...read, toolNames };
 }
 
 /** @throws WireRefusal when a field the vendor demands is absent. */
