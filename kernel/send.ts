@@ -98,10 +98,17 @@ function fault(answer: Answer, frozen: Frozen, cause: unknown, signal: AbortSign
     return;
   }
   answer.error = cause instanceof CavemanError ? cause : new CavemanError("cave_provider_failed", { place: `${frozen.model.provider}/${frozen.model.id}`, received: describe(cause), cause });
-  // A vendor that answers with an error before it wrote anything billed nothing.
-  const status = (cause as { statusCode?: unknown } | null)?.statusCode;
-  const spoke = answer.received > 0 || answer.content.length > 0;
-  const said = typeof status === "number" && status >= 400;
-  const inStream = typeof cause === "object" && cause !== null && !(cause instanceof Error && status === undefined && !("type" in cause));
-  if (!spoke && !answer.usage && (said || inStream)) answer.sent = false;
+  if (answer.received === 0 && answer.content.length === 0 && !answer.usage && turnedAway(cause)) answer.sent = false;
+}
+
+const NEVER_CONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
+const NO_CAPACITY = /overloaded|rate_?limit|resource_exhausted|too_many_requests/i;
+
+/** Whether the provider provably did no work: it refused the request, had no capacity for it, or was never reached. */
+function turnedAway(cause: unknown): boolean {
+  if (typeof cause !== "object" || cause === null) return false;
+  const { statusCode: status, type, code, error } = cause as { statusCode?: unknown; type?: unknown; code?: unknown; error?: { type?: unknown } };
+  if (typeof status === "number") return (status >= 400 && status < 500 && status !== 408 && status !== 499) || status === 503 || status === 529;
+  if (typeof code === "string" && NEVER_CONNECTED.test(code)) return true;
+  return [type, error?.type].some((word) => typeof word === "string" && NO_CAPACITY.test(word));
 }

@@ -33,11 +33,12 @@ export class Message {
   }
 }
 
-// `this[key]` is the value before its own toJSON: a Buffer is bytes like any other Uint8Array.
+// A Buffer has turned itself into { type: "Buffer" } before the replacer sees it; `this[key]` is still the bytes.
 const serialise = (value: ModelMessage): string =>
   JSON.stringify(value, function (this: Record<string, unknown>, key, part: unknown) {
-    const own = this[key];
-    return own instanceof Uint8Array ? Buffer.from(own).toString("base64") : own instanceof URL ? own.href : part;
+    if (typeof part !== "object" || part === null) return part;
+    const own = part instanceof Uint8Array ? part : (part as { type?: unknown }).type === "Buffer" ? this[key] : undefined;
+    return own instanceof Uint8Array ? Buffer.from(own).toString("base64") : part;
   });
 
 let epochs = 0;
