@@ -33,7 +33,7 @@ const bodyLimit = 32 * 1024 * 1024;
 
 /**
  * Starts the server. It speaks Anthropic Messages, OpenAI Chat Completions and Responses, and Gemini generateContent, streamed
- * and whole, with each vendor's own counting of tokens and its own errors. Any key is good, none is refused.
+ * and whole, with each vendor's own counting of tokens and its own errors. Any key is accepted; a request without one is refused.
  * @throws ScriptError `cave_script_invalid`.
  */
 export async function startModelServer({
