@@ -98,6 +98,7 @@ async function bundle(placement: Placement): Promise<void> {
     platform: "node",
     target: "node22",
     external,
+    alias: { "string-width": "./scripts/string-width.ts" },
     chunkNames: "chunks/[name]-[hash]",
     banner: { js: banner },
     legalComments: "linked",
