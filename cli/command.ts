@@ -24,11 +24,25 @@ export interface Command extends CommandSpec { readonly load: () => Promise<Comm
 /** The exit codes. */
 export const EXIT = { done: 0, failed: 1, usage: 2, stopped: 3, interrupted: 130 } as const;
 
-/** What a lone `-` becomes on its way through the parser, which would read it as an option without a name. */
-export const STDIN = "\u0000-";
+const SHIELD = "\u0000";
+
+/**
+ * Shields words that are no options from a parser that would read them as some: a lone `-`, a text that begins with a
+ * dash, and everything after `--`.
+ */
+export function shielded(words: readonly string[]): string[] {
+  const end = words.indexOf("--");
+  return words.flatMap((word, index) => {
+    if (index === end) return [];
+    return word === "-" || /^-[^-]\S*\s/.test(word) || (end >= 0 && index > end) ? [SHIELD + word] : [word];
+  });
+}
 
 /** A text option or positional, when it was given. */
 export const text = (args: Args, name: string): string | undefined => {
   const value = args[name];
-  return typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined;
+  return typeof value === "string" ? value : undefined;
 };
+
+/** A word as it was typed. */
+export const plainText = (word: string): string => (word.startsWith(SHIELD) ? word.slice(SHIELD.length) : word);

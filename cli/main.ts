@@ -3,7 +3,7 @@
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import yargs, { type Argv } from "yargs";
-import { type Command, EXIT, STDIN } from "./command.ts";
+import { type Command, EXIT, plainText, shielded } from "./command.ts";
 import { commands } from "./commands/index.ts";
 import { type Terminal, terminal } from "./render/terminal.ts";
 
@@ -23,7 +23,7 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
   const known = name === undefined || Object.hasOwn(commands, name) ? commands : { ...commands, ...(await (await import("./plugin-commands.ts")).pluginCommands()) };
   let code: number = EXIT.done;
   let problem: string | undefined;
-  const parser = yargs(argv.map((word) => (word === "-" ? STDIN : word)))
+  const parser = yargs(shielded(argv))
     .scriptName("caveman").locale("en").usage("$0 <command>").wrap(io.person ? Math.min(100, process.stdout.columns ?? 100) : 100)
     .parserConfiguration({ "parse-positional-numbers": false, "boolean-negation": false, "duplicate-arguments-array": false, "dot-notation": false, "camel-case-expansion": false })
     .strict().demandCommand(1, "a command is missing").help().alias("h", "help").version(false)
@@ -31,8 +31,8 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
     .epilogue("Exit codes: 0 done, 1 failed, 2 usage or config, 3 stopped by a guard, 130 interrupted")
     .exitProcess(false)
     .fail((message, error) => {
-      if (error) throw error;
-      problem ??= message;
+      if (error && error.name !== "YError") throw error;
+      problem ??= message || error?.message;
     });
   if (argv.length === 1 && argv[0] === "--version") {
     io.out(`${await (await import("./package.ts")).packageVersion()}\n`);
@@ -40,7 +40,8 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
   }
   for (const command of Object.values(known)) {
     parser.command(command.usage, command.describe, (builder) => build(builder, command), async (args) => {
-      if (problem === undefined) code = await (await command.load()).execute(args, io);
+      const typed = Object.fromEntries(Object.entries(args).map(([key, value]) => [key, typeof value === "string" ? plainText(value) : value]));
+      if (problem === undefined) code = await (await command.load()).execute(typed, io);
     });
   }
   if (argv.length === 0) {

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { main } from "../../cli/main.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const NODE = join(ROOT, "node_modules/node/bin/node");
@@ -30,6 +31,14 @@ export async function caveman(args: readonly string[], setting: Setting = {}): P
   child.stderr.setEncoding("utf8").on("data", (text: string) => { err += text; seen(); });
   child.stdin.end(setting.stdin ?? "");
   const code = await new Promise<number | null>((resolve, reject) => child.on("error", reject).on("close", resolve));
+  return { code, out, err };
+}
+
+/** Runs one command line in this process: quicker, for what needs neither streams, signals nor a directory of its own. */
+export async function here(args: readonly string[]): Promise<Ran> {
+  let out = "";
+  let err = "";
+  const code = await main(args, { out: (text) => void (out += text), err: (text) => void (err += text), person: false, colour: false, style: (_style, text) => text });
   return { code, out, err };
 }
 

@@ -4,7 +4,7 @@ import { join, relative, resolve } from "node:path";
 import { type Caveman, CavemanError, CavemanRunError, createCaveman, type Plugin, type Receipt, type RunOptions, type RunResult, renderReceipt, type StreamEvent } from "../../index.ts";
 import { receipt } from "../../plugins/index.ts";
 import { type FoundAgent, findAgent } from "../agent.ts";
-import { type Args, EXIT, STDIN, text } from "../command.ts";
+import { type Args, EXIT, text } from "../command.ts";
 import { type LoadedConfig, loadConfig, type PluginEntry } from "../config.ts";
 import { usage } from "../errors.ts";
 import { interruptible } from "../interrupt.ts";
@@ -100,7 +100,7 @@ const plain = (_key: string, value: unknown): unknown => (value instanceof Error
 
 async function inputOf(given: string | undefined): Promise<string> {
   if (given === undefined || given.trim() === "") throw usage("The input is missing", "Pass it after the agent, or - to read it from stdin.");
-  if (given !== STDIN) return given;
+  if (given !== "-") return given;
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   const read = Buffer.concat(chunks).toString("utf8").trim();
