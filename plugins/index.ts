@@ -1,11 +1,16 @@
 /** Every plugin, by its name. */
 import type { PluginFactory } from "../kernel/index.ts";
+import { budget } from "./budget/index.ts";
+import { limits } from "./limits/index.ts";
+import { pricing } from "./pricing/index.ts";
 import { providers } from "./providers/index.ts";
 import { receipt } from "./receipt/index.ts";
+import { subagents } from "./subagents/index.ts";
 
+export { createBudgetController } from "./budget/index.ts";
 export { type Receipt, receiptSchema, renderReceipt } from "./receipt/index.ts";
-export { providers, receipt };
 export * from "./services.ts";
+export { budget, limits, pricing, providers, receipt, subagents };
 
 /** The built-in plugins a config may name. */
-export const builtinPlugins: Readonly<Record<string, PluginFactory>> = Object.freeze({ providers, receipt } as unknown as Record<string, PluginFactory>);
+export const builtinPlugins = Object.freeze({ budget, limits, pricing, providers, receipt, subagents } as unknown as Record<string, PluginFactory>);
