@@ -5,21 +5,10 @@
 import { CavemanError, describe, type FrozenCall, type Hold, type Refusal } from "../../kernel/index.ts";
 import { Credentials, Pricing } from "../services.ts";
 import { amountOf, releaseOn } from "./controller.ts";
+import type { OnBudgetExhausted } from "./options.ts";
 import type { State } from "./state.ts";
 
 export const OWNER = "budget";
-/** What an exhausted budget tells its handler: dollars or tokens, as the budget is stated. */
-export interface BudgetExhausted {
-  readonly denomination: "usd" | "tokens";
-  readonly max: number;
-  readonly released: number;
-  readonly spent: number;
-  readonly remaining: number;
-  readonly releasable: number;
-  readonly calls: number;
-}
-export type BudgetAnswer = "stop" | { readonly release: number; readonly reason: string };
-export type OnBudgetExhausted = "stop" | ((exhausted: BudgetExhausted) => BudgetAnswer | Promise<BudgetAnswer>);
 
 type Bound = (allowance: number) => bigint | { readonly unpriced: string };
 const SHORT = Symbol("nothing fits");
@@ -93,7 +82,7 @@ function hold(call: FrozenCall, state: State): Refusal | undefined | typeof SHOR
 
 function boundOf(call: FrozenCall, state: State): Bound | Refusal {
   const { model, run, at } = call;
-  const { denomination, regimeAssumed } = { denomination: state.plan.denomination, regimeAssumed: state.assumeMetered };
+  const { plan: { denomination }, assumeMetered } = state;
   if (call.request.tools?.some((entry) => entry.type !== "function")) return refuse("cave_budget_tool_unbounded", "A tool that the provider executes has no bound on what it reads and writes; remove it, or run without a budget.");
   const pricing = run.find(Pricing);
   const window = model.contextWindow ?? pricing?.row(model)?.limits.context;
@@ -103,7 +92,7 @@ function boundOf(call: FrozenCall, state: State): Bound | Refusal {
   if (!pricing) return unpriced(call, "no pricing plugin is loaded");
   const regime = model.simulated ? "metered" : run.find(Credentials)?.regimeOf(model) ?? "metered";
   if (regime === "subscription") return refuse("cave_budget_denomination_unavailable", "A subscription is not billed by the call, so dollars cannot bound it; use budget.maxTokens.");
-  if (regime === "unknown" && !regimeAssumed) return refuse("cave_budget_denomination_unavailable", "It cannot be proven that this credential is billed by the call; use budget.maxTokens, or set assumeMeteredCredential.");
+  if (regime === "unknown" && !assumeMetered) return refuse("cave_budget_denomination_unavailable", "It cannot be proven that this credential is billed by the call; use budget.maxTokens, or set assumeMeteredCredential.");
   return (allowance) => {
     const price = pricing.ceiling(model, input, allowance, at);
     return "unpriced" in price ? price : price.pico;

@@ -6,16 +6,15 @@
 import { Type } from "@sinclair/typebox";
 import { definePlugin, type Denial, type Run, type SettledCall, type ToolCall } from "../../kernel/index.ts";
 import { Pricing } from "../services.ts";
-import { admit, holdOf, type OnBudgetExhausted, OWNER } from "./admission.ts";
+import { admit, holdOf, OWNER } from "./admission.ts";
 import type { BudgetController } from "./controller.ts";
 import { errors } from "./errors.ts";
-import type { RunBudget } from "./options.ts";
+import type { OnBudgetExhausted, RunBudget } from "./options.ts";
 import { type Carved, childState, rootState, type State } from "./state.ts";
 import { carveWallet, declaresOtherOnly } from "./wallets.ts";
 
-export type { BudgetAnswer, BudgetExhausted, OnBudgetExhausted } from "./admission.ts";
 export { type BudgetController, createBudgetController, type Release } from "./controller.ts";
-export type { RunBudget } from "./options.ts";
+export type { BudgetAnswer, BudgetExhausted, OnBudgetExhausted, RunBudget } from "./options.ts";
 
 declare module "../../kernel/contract.ts" {
   interface RunOptions {

@@ -18,6 +18,19 @@ export interface RunBudget {
   readonly onExhausted?: "compact" | "stop";
 }
 
+/** What an exhausted budget tells its handler: dollars or tokens, as the budget is stated. */
+export interface BudgetExhausted {
+  readonly denomination: "usd" | "tokens";
+  readonly max: number;
+  readonly released: number;
+  readonly spent: number;
+  readonly remaining: number;
+  readonly releasable: number;
+  readonly calls: number;
+}
+export type BudgetAnswer = "stop" | { readonly release: number; readonly reason: string };
+export type OnBudgetExhausted = "stop" | ((exhausted: BudgetExhausted) => BudgetAnswer | Promise<BudgetAnswer>);
+
 /** A budget in whole units. */
 export interface Plan {
   readonly denomination: Denomination;

@@ -1,10 +1,9 @@
 /** What a run knows of its money: its meter, where the meter comes from, and how calls are bounded. */
 import { type CallId, CavemanError, type Hold, type Run, type RunOptions, type ToolCall } from "../../kernel/index.ts";
-import type { OnBudgetExhausted } from "./admission.ts";
 import { AnchoredCeiling } from "./anchored-ceiling.ts";
 import { BudgetController, releaseOn, type Release } from "./controller.ts";
 import { Meter, type Wallet } from "./meter.ts";
-import { OUTPUT_FLOOR_TOKENS, type Plan, planOf, type RunBudget } from "./options.ts";
+import { type OnBudgetExhausted, OUTPUT_FLOOR_TOKENS, type Plan, planOf, type RunBudget } from "./options.ts";
 import { declaredIn } from "./wallets.ts";
 
 /** Where a meter comes from: the run's own, a wallet carved from the parent's, or the parent's itself. */
