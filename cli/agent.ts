@@ -23,7 +23,12 @@ export interface FoundAgent {
 export async function findAgent(path: string, cwd: string = process.cwd()): Promise<FoundAgent> {
   const target = resolve(cwd, path);
   const found = await stat(target).catch(() => undefined);
-  if (!found) throw new CavemanError("cave_cli_agent_missing", { place: target, expected: "an agent directory or file", received: "nothing" });
+  if (!found)
+    throw new CavemanError("cave_cli_agent_missing", {
+      place: target,
+      expected: "an agent directory or file",
+      received: "nothing",
+    });
   const dir = found.isDirectory() ? target : dirname(target);
   // The agent.ts of an agent directory stands for the directory.
   if (found.isDirectory() || (/^agent\.m?[jt]s$/.test(basename(target)) && existsSync(join(dir, "instructions.md")))) {
@@ -39,18 +44,27 @@ async function agentIn(file: string): Promise<AgentDefinition> {
     module = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
   } catch (cause) {
     if (cause instanceof CavemanError) throw cause;
-    throw new CavemanError("cave_cli_agent_missing", { place: file, expected: "a module that loads", received: describe(cause).split("\n")[0], cause });
+    throw new CavemanError("cave_cli_agent_missing", {
+      place: file,
+      expected: "a module that loads",
+      received: describe(cause).split("\n")[0],
+      cause,
+    });
   }
   const agent = module.default ?? module.agent;
   if (isAgent(agent)) return agent;
   // A definition made by a second copy of the package looks right and is not known to this one.
   const foreign = typeof agent === "object" && agent !== null && "kind" in agent && agent.kind === "agent";
   throw new CavemanError("cave_cli_agent_missing", {
-    place: file, expected: "an agent() exported as default or as agent",
-    received: foreign ? "an agent made by another copy of caveman-agent" : Object.keys(module).join(", ") || "no export",
+    place: file,
+    expected: "an agent() exported as default or as agent",
+    received: foreign
+      ? "an agent made by another copy of caveman-agent"
+      : Object.keys(module).join(", ") || "no export",
     ...(foreign ? { remedy: "Run the caveman command that is installed beside the agent: npx caveman." } : {}),
   });
 }
 
 const SCRIPT = "model.script";
-const scriptIn = (dir: string): string | undefined => ([".ts", ".mts", ".js", ".mjs", ".json"].some((ending) => existsSync(join(dir, SCRIPT + ending))) ? SCRIPT : undefined);
+const scriptIn = (dir: string): string | undefined =>
+  [".ts", ".mts", ".js", ".mjs", ".json"].some((ending) => existsSync(join(dir, SCRIPT + ending))) ? SCRIPT : undefined;

@@ -18,8 +18,12 @@ export interface CommandSpec {
   readonly options: Readonly<Record<string, Option>>;
 }
 /** A command's own module: gives the exit code. */
-export interface CommandModule { readonly execute: (args: Args, terminal: Terminal) => Promise<number> }
-export interface Command extends CommandSpec { readonly load: () => Promise<CommandModule> }
+export interface CommandModule {
+  readonly execute: (args: Args, terminal: Terminal) => Promise<number>;
+}
+export interface Command extends CommandSpec {
+  readonly load: () => Promise<CommandModule>;
+}
 
 /** The exit codes. */
 export const EXIT = { done: 0, failed: 1, usage: 2, stopped: 3, interrupted: 130 } as const;

@@ -15,7 +15,11 @@ import { checkOptions } from "../kernel/schema.ts";
 import "./errors.ts";
 
 /** A plugin in a config: a value, the name of a built-in plugin or package, or a name with options. */
-export type PluginEntry = Plugin | PluginFactory | string | readonly [name: string, options: Readonly<Record<string, unknown>>];
+export type PluginEntry =
+  | Plugin
+  | PluginFactory
+  | string
+  | readonly [name: string, options: Readonly<Record<string, unknown>>];
 
 /** What a config file may say. */
 export interface CavemanConfig {
@@ -47,16 +51,32 @@ export interface LoadedConfig {
 export const DEFAULT_PRESET = "standard";
 
 /** Where a config is looked for, in this order, from a directory upwards to the nearest package. */
-export const CONFIG_PLACES: readonly string[] = ["package.json", ...["ts", "mts", "js", "mjs", "json", "yaml", "yml"].map((ending) => `caveman.config.${ending}`)];
+export const CONFIG_PLACES: readonly string[] = [
+  "package.json",
+  ...["ts", "mts", "js", "mjs", "json", "yaml", "yml"].map((ending) => `caveman.config.${ending}`),
+];
 
 const Name = Type.String({ minLength: 1 });
 const Keys = Type.Object({
   $schema: Type.Optional(Type.String({ description: "Where editors find the schema of this file." })),
-  preset: Type.Optional(Type.String({ minLength: 1, description: "The preset the plugins are added to. Default: standard." })),
+  preset: Type.Optional(
+    Type.String({ minLength: 1, description: "The preset the plugins are added to. Default: standard." }),
+  ),
   presetOptions: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "Options of the preset." })),
-  plugins: Type.Optional(Type.Array(Type.Unknown(), { description: "Plugins after those of the preset. One with the name of a preset's plugin takes its place." })),
-  run: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "Run options that apply unless a run says otherwise." })),
-  model: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]*/\\S+$", description: "provider/model; the same as run.model." })),
+  plugins: Type.Optional(
+    Type.Array(Type.Unknown(), {
+      description: "Plugins after those of the preset. One with the name of a preset's plugin takes its place.",
+    }),
+  ),
+  run: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), { description: "Run options that apply unless a run says otherwise." }),
+  ),
+  model: Type.Optional(
+    Type.String({
+      pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]*/\\S+$",
+      description: "provider/model; the same as run.model.",
+    }),
+  ),
 });
 const NamedWithOptions = Type.Tuple([Name, Type.Record(Type.String(), Type.Unknown())]);
 
@@ -80,17 +100,30 @@ export async function loadConfig(options: { cwd?: string; file?: string } = {}):
 /** Checks a config value and resolves its preset and plugins; names resolve from `folder`. */
 export async function resolveConfig(value: unknown, file: string | undefined, folder: string): Promise<LoadedConfig> {
   const at = file ?? "config";
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(at, "an object of config keys", value === null ? "null" : Array.isArray(value) ? "an array" : typeof value);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw invalid(
+      at,
+      "an object of config keys",
+      value === null ? "null" : Array.isArray(value) ? "an array" : typeof value,
+    );
   const config = readKeys(value, at);
   const { presets } = await import("../presets/index.ts");
   const preset = config.preset ?? DEFAULT_PRESET;
-  const makePreset = Object.hasOwn(presets, preset) ? (presets as Readonly<Record<string, (options?: never) => readonly (Plugin | PluginFactory)[]>>)[preset] : undefined;
+  const makePreset = Object.hasOwn(presets, preset)
+    ? (presets as Readonly<Record<string, (options?: never) => readonly (Plugin | PluginFactory)[]>>)[preset]
+    : undefined;
   if (!makePreset) throw invalid(`${at} preset`, "the name of a preset", nearName(preset, Object.keys(presets)));
   const unknown = Object.keys(config.presetOptions ?? {});
-  if (makePreset.length === 0 && unknown.length > 0) throw invalid(`${at} presetOptions`, `nothing: the preset ${preset} has no options`, unknown.map((key) => `"${key}"`).join(", "));
+  if (makePreset.length === 0 && unknown.length > 0)
+    throw invalid(
+      `${at} presetOptions`,
+      `nothing: the preset ${preset} has no options`,
+      unknown.map((key) => `"${key}"`).join(", "),
+    );
   const fromPreset = guard(at, "presetOptions", () => orderPlugins(makePreset((config.presetOptions ?? {}) as never)));
   const own: Plugin[] = [];
-  for (const [index, entry] of (config.plugins ?? []).entries()) own.push(await resolvePlugin(entry, `${at} plugins[${index}]`, folder));
+  for (const [index, entry] of (config.plugins ?? []).entries())
+    own.push(await resolvePlugin(entry, `${at} plugins[${index}]`, folder));
   const plugins = guard(at, "plugins", () => orderPlugins(merge(fromPreset, own)));
   const run: RunOptions = { ...config.run, ...(config.model === undefined ? {} : { model: config.model }) };
   guard(at, "run", () => checkRunOptions(plugins, run));
@@ -107,8 +140,11 @@ function readKeys(value: object, at: string): CavemanConfig {
   const { plugins, run, ...plain } = value as Record<string, unknown>;
   checkOptions(Keys, plain, at, "cave_config_invalid");
   if (plugins !== undefined && !Array.isArray(plugins)) throw invalid(`${at} plugins`, "an array", typeof plugins);
-  if (run !== undefined && (typeof run !== "object" || run === null || Array.isArray(run))) throw invalid(`${at} run`, "an object of run options", Array.isArray(run) ? "an array" : typeof run);
-  for (const key of ["signal", "conversation"]) if (run && Object.hasOwn(run, key)) throw invalid(`${at} run.${key}`, "run options that outlive one run", `"${key}"`);
+  if (run !== undefined && (typeof run !== "object" || run === null || Array.isArray(run)))
+    throw invalid(`${at} run`, "an object of run options", Array.isArray(run) ? "an array" : typeof run);
+  for (const key of ["signal", "conversation"])
+    if (run && Object.hasOwn(run, key))
+      throw invalid(`${at} run.${key}`, "run options that outlive one run", `"${key}"`);
   return value as CavemanConfig;
 }
 
@@ -117,7 +153,9 @@ async function resolvePlugin(entry: unknown, at: string, folder: string): Promis
   if (isFactory(entry)) return guard(at, "", () => entry());
   if (typeof entry === "string" && entry !== "") return make(await factoryOf(entry, at, folder), {}, at);
   if (Array.isArray(entry)) {
-    const [name, options] = checkOptions(NamedWithOptions, entry, at, "cave_config_invalid") as Static<typeof NamedWithOptions>;
+    const [name, options] = checkOptions(NamedWithOptions, entry, at, "cave_config_invalid") as Static<
+      typeof NamedWithOptions
+    >;
     return make(await factoryOf(name, at, folder), options, at);
   }
   throw invalid(at, "a plugin, a plugin's name, or [name, options]", entry === null ? "null" : typeof entry);
@@ -125,7 +163,8 @@ async function resolvePlugin(entry: unknown, at: string, folder: string): Promis
 
 const make = (found: Plugin | PluginFactory, options: Record<string, unknown>, at: string): Plugin => {
   if (!isPlugin(found)) return guard(at, "", () => found(options as never));
-  if (Object.keys(options).length > 0) throw invalid(at, "no options: the package exports a finished plugin", Object.keys(options).join(", "));
+  if (Object.keys(options).length > 0)
+    throw invalid(at, "no options: the package exports a finished plugin", Object.keys(options).join(", "));
   return found;
 };
 
@@ -136,7 +175,9 @@ async function factoryOf(name: string, at: string, folder: string): Promise<Plug
   if (Object.hasOwn(builtins, name)) return builtins[name] as PluginFactory;
   let path: string;
   try {
-    path = /^\.{1,2}\//.test(name) ? resolve(folder, name) : createRequire(resolve(folder, "caveman.config.js")).resolve(name);
+    path = /^\.{1,2}\//.test(name)
+      ? resolve(folder, name)
+      : createRequire(resolve(folder, "caveman.config.js")).resolve(name);
   } catch {
     path = importOnly(name, folder) ?? missing(name, at, Object.keys(builtins));
   }
@@ -144,10 +185,19 @@ async function factoryOf(name: string, at: string, folder: string): Promise<Plug
   try {
     module = (await import(pathToFileURL(path).href)) as { readonly default?: unknown };
   } catch (cause) {
-    throw new CavemanError("cave_config_plugin_missing", { place: at, expected: "a package that loads", received: `"${name}": ${describe(cause)}`, cause });
+    throw new CavemanError("cave_config_plugin_missing", {
+      place: at,
+      expected: "a package that loads",
+      received: `"${name}": ${describe(cause)}`,
+      cause,
+    });
   }
   if (isPlugin(module.default) || isFactory(module.default)) return module.default;
-  throw new CavemanError("cave_config_plugin_missing", { place: at, expected: "a plugin made by definePlugin() as default export", received: `"${name}" exports ${module.default === undefined ? "no default" : `a ${typeof module.default}`}` });
+  throw new CavemanError("cave_config_plugin_missing", {
+    place: at,
+    expected: "a plugin made by definePlugin() as default export",
+    received: `"${name}" exports ${module.default === undefined ? "no default" : `a ${typeof module.default}`}`,
+  });
 }
 
 /** Packages that export for `import` alone do not resolve through require: their manifest is read here. */
@@ -156,7 +206,9 @@ function importOnly(name: string, folder: string): string | undefined {
     const manifest = findPackageJSON(name, pathToFileURL(resolve(folder, "caveman.config.js")));
     if (manifest === undefined) return undefined;
     const { exports } = JSON.parse(readFileSync(manifest, "utf8")) as { readonly exports?: unknown };
-    const target = importTarget(typeof exports === "object" && exports !== null && "." in exports ? exports["."] : exports);
+    const target = importTarget(
+      typeof exports === "object" && exports !== null && "." in exports ? exports["."] : exports,
+    );
     return target === undefined ? undefined : resolve(dirname(manifest), target);
   } catch {
     return undefined;
@@ -166,12 +218,17 @@ function importOnly(name: string, folder: string): string | undefined {
 function importTarget(entry: unknown): string | undefined {
   if (typeof entry === "string") return entry;
   if (typeof entry !== "object" || entry === null) return undefined;
-  for (const [condition, target] of Object.entries(entry)) if (["import", "node", "default"].includes(condition)) return importTarget(target);
+  for (const [condition, target] of Object.entries(entry))
+    if (["import", "node", "default"].includes(condition)) return importTarget(target);
   return undefined;
 }
 
 function missing(name: string, at: string, known: readonly string[]): never {
-  throw new CavemanError("cave_config_plugin_missing", { place: at, expected: "a built-in plugin or an installed package", received: nearName(name, known) });
+  throw new CavemanError("cave_config_plugin_missing", {
+    place: at,
+    expected: "a built-in plugin or an installed package",
+    received: nearName(name, known),
+  });
 }
 
 const isFactory = (value: unknown): value is PluginFactory => typeof value === "function" && "pluginName" in value;
@@ -179,7 +236,12 @@ const isFactory = (value: unknown): value is PluginFactory => typeof value === "
 async function find(cwd: string, file: string | undefined): Promise<{ config: unknown; file: string } | undefined> {
   const { cosmiconfig } = await import("cosmiconfig");
   const load = async (path: string): Promise<unknown> => importConfig(path);
-  const explorer = cosmiconfig("caveman", { searchPlaces: [...CONFIG_PLACES], loaders: { ".ts": load, ".mts": load, ".js": load, ".mjs": load }, searchStrategy: "project", cache: false });
+  const explorer = cosmiconfig("caveman", {
+    searchPlaces: [...CONFIG_PLACES],
+    loaders: { ".ts": load, ".mts": load, ".js": load, ".mjs": load },
+    searchStrategy: "project",
+    cache: false,
+  });
   if (file !== undefined) {
     const path = resolve(cwd, file);
     await readFile(path).catch((cause: unknown) => unreadable(path, cause));
@@ -198,23 +260,35 @@ async function importConfig(path: string): Promise<unknown> {
   } catch (cause) {
     return unreadable(path, cause);
   }
-  if (module.default === undefined) throw new CavemanError("cave_config_unreadable", { place: path, expected: "a default export: export default defineConfig({ … })", received: Object.keys(module).join(", ") || "no export" });
+  if (module.default === undefined)
+    throw new CavemanError("cave_config_unreadable", {
+      place: path,
+      expected: "a default export: export default defineConfig({ … })",
+      received: Object.keys(module).join(", ") || "no export",
+    });
   return module.default;
 }
 
 function unreadable(path: string, cause: unknown): never {
-  if (cause instanceof CavemanError) throw cause.code.startsWith("cave_config_") ? cause : new CavemanError("cave_config_unreadable", { place: path, received: cause.message, cause });
+  if (cause instanceof CavemanError)
+    throw cause.code.startsWith("cave_config_")
+      ? cause
+      : new CavemanError("cave_config_unreadable", { place: path, received: cause.message, cause });
   throw new CavemanError("cave_config_unreadable", { place: path, received: describe(cause).split("\n")[0], cause });
 }
 
-const pathIn = (cause: unknown): string | undefined => (typeof cause === "object" && cause !== null && "filepath" in cause && typeof cause.filepath === "string" ? cause.filepath : undefined);
+const pathIn = (cause: unknown): string | undefined =>
+  typeof cause === "object" && cause !== null && "filepath" in cause && typeof cause.filepath === "string"
+    ? cause.filepath
+    : undefined;
 
 const nearName = (name: string, known: readonly string[]): string => {
   const meant = nearest(name, known);
   return `"${name}"${meant ? `, did you mean "${meant}"?` : `; known: ${known.join(", ")}`}`;
 };
 
-const invalid = (place: string, expected: string, received: string): CavemanError => new CavemanError("cave_config_invalid", { place, expected, received });
+const invalid = (place: string, expected: string, received: string): CavemanError =>
+  new CavemanError("cave_config_invalid", { place, expected, received });
 
 /** Names the file on any coded refusal of a part of the config. */
 function guard<T>(file: string, path: string, work: () => T): T {
@@ -222,9 +296,15 @@ function guard<T>(file: string, path: string, work: () => T): T {
     return work();
   } catch (cause) {
     const place = [file, path].filter(Boolean).join(" ");
-    if (!(cause instanceof CavemanError)) throw new CavemanError("cave_config_invalid", { place, received: describe(cause), cause });
+    if (!(cause instanceof CavemanError))
+      throw new CavemanError("cave_config_invalid", { place, received: describe(cause), cause });
     if (cause.code.startsWith("cave_config_")) throw cause;
     const { place: within, expected, received, message } = cause.detail;
-    throw new CavemanError("cave_config_invalid", { place: within ? `${place} (${within})` : place, expected, received: received ?? message ?? cause.code, cause });
+    throw new CavemanError("cave_config_invalid", {
+      place: within ? `${place} (${within})` : place,
+      expected,
+      received: received ?? message ?? cause.code,
+      cause,
+    });
   }
 }

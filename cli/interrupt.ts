@@ -3,7 +3,10 @@ import { CavemanError } from "../kernel/errors.ts";
 import { EXIT } from "./command.ts";
 import type { Terminal } from "./render/terminal.ts";
 
-export interface Interrupt { readonly signal: AbortSignal; readonly done: () => void }
+export interface Interrupt {
+  readonly signal: AbortSignal;
+  readonly done: () => void;
+}
 
 export function interruptible(terminal: Terminal): Interrupt {
   const controller = new AbortController();

@@ -20,13 +20,29 @@ export async function main(argv: readonly string[], io: Terminal = terminal()): 
 
 async function dispatch(argv: readonly string[], io: Terminal): Promise<number> {
   const name = argv.find((word) => !word.startsWith("-"));
-  const known = name === undefined || Object.hasOwn(commands, name) ? commands : { ...commands, ...(await (await import("./plugin-commands.ts")).pluginCommands()) };
+  const known =
+    name === undefined || Object.hasOwn(commands, name)
+      ? commands
+      : { ...commands, ...(await (await import("./plugin-commands.ts")).pluginCommands()) };
   let code: number = EXIT.done;
   let problem: string | undefined;
   const parser = yargs(shielded(argv))
-    .scriptName("caveman").locale("en").usage("$0 <command>").wrap(io.person ? Math.min(100, process.stdout.columns ?? 100) : 100)
-    .parserConfiguration({ "parse-positional-numbers": false, "boolean-negation": false, "duplicate-arguments-array": false, "dot-notation": false, "camel-case-expansion": false })
-    .strict().demandCommand(1, "a command is missing").help().alias("h", "help").version(false)
+    .scriptName("caveman")
+    .locale("en")
+    .usage("$0 <command>")
+    .wrap(io.person ? Math.min(100, process.stdout.columns ?? 100) : 100)
+    .parserConfiguration({
+      "parse-positional-numbers": false,
+      "boolean-negation": false,
+      "duplicate-arguments-array": false,
+      "dot-notation": false,
+      "camel-case-expansion": false,
+    })
+    .strict()
+    .demandCommand(1, "a command is missing")
+    .help()
+    .alias("h", "help")
+    .version(false)
     .option("version", { type: "boolean", describe: "Show the version" })
     .epilogue("Exit codes: 0 done, 1 failed, 2 usage or config, 3 stopped by a guard, 130 interrupted")
     .exitProcess(false)
@@ -39,10 +55,17 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
     return EXIT.done;
   }
   for (const command of Object.values(known)) {
-    parser.command(command.usage, command.describe, (builder) => build(builder, command), async (args) => {
-      const typed = Object.fromEntries(Object.entries(args).map(([key, value]) => [key, typeof value === "string" ? plainText(value) : value]));
-      if (problem === undefined) code = await (await command.load()).execute(typed, io);
-    });
+    parser.command(
+      command.usage,
+      command.describe,
+      (builder) => build(builder, command),
+      async (args) => {
+        const typed = Object.fromEntries(
+          Object.entries(args).map(([key, value]) => [key, typeof value === "string" ? plainText(value) : value]),
+        );
+        if (problem === undefined) code = await (await command.load()).execute(typed, io);
+      },
+    );
   }
   if (argv.length === 0) {
     io.err(`${await parser.getHelp()}\n`);
@@ -55,26 +78,47 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
 }
 
 function build(builder: Argv, command: Command): Argv {
-  for (const [name, describe] of Object.entries(command.positionals)) builder.positional(name, { type: "string", describe });
-  for (const [name, option] of Object.entries(command.options)) builder.option(name, { ...option, requiresArg: option.type !== "boolean" });
+  for (const [name, describe] of Object.entries(command.positionals))
+    builder.positional(name, { type: "string", describe });
+  for (const [name, option] of Object.entries(command.options))
+    builder.option(name, { ...option, requiresArg: option.type !== "boolean" });
   return builder;
 }
 
 /** What is wrong with a command line, with the nearest name that would have been right. */
-async function explainUsage(problem: string, name: string | undefined, known: Readonly<Record<string, Command>>): Promise<[message: string, remedy: string]> {
+async function explainUsage(
+  problem: string,
+  name: string | undefined,
+  known: Readonly<Record<string, Command>>,
+): Promise<[message: string, remedy: string]> {
   const { mistyped } = await import("./errors.ts");
   const command = name !== undefined && Object.hasOwn(known, name) ? known[name] : undefined;
-  if (!command) return [name === undefined ? "A command is missing" : `Unknown command ${mistyped(name, Object.keys(known))}`, `Commands: ${Object.keys(known).join(", ")}.`];
+  if (!command)
+    return [
+      name === undefined ? "A command is missing" : `Unknown command ${mistyped(name, Object.keys(known))}`,
+      `Commands: ${Object.keys(known).join(", ")}.`,
+    ];
   const remedy = `Run caveman ${name} --help.`;
   const unknown = /^Unknown arguments?: (.*)$/.exec(problem)?.[1]?.split(", ") ?? [];
   const first = unknown[0];
   if (first === undefined) return [problem, remedy];
   const names = [...Object.keys(command.options), "help"];
-  return [names.length > 0 && !first.includes(" ") ? `Unknown option or argument of ${name}: ${mistyped(first, names)}` : `Too many arguments for ${name}: "${first}"`, remedy];
+  return [
+    names.length > 0 && !first.includes(" ")
+      ? `Unknown option or argument of ${name}: ${mistyped(first, names)}`
+      : `Too many arguments for ${name}: "${first}"`,
+    remedy,
+  ];
 }
 
 const invoked = process.argv[1];
 if (invoked !== undefined && realpathSync(invoked) === fileURLToPath(import.meta.url)) {
+  // A stray rejection in a user's tool or plugin ends the process, but never with a stack trace.
+  const stray = (error: unknown): void =>
+    void import("./render/error.ts").then(
+      ({ printError }) => (printError(error, terminal()), process.exit(EXIT.failed)),
+    );
+  process.on("uncaughtException", stray).on("unhandledRejection", stray);
   const code = await main(process.argv.slice(2));
   // Both streams are flushed first: a pipe may still hold the end of the output.
   process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));

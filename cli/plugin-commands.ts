@@ -1,22 +1,33 @@
 /** The commands that plugins bring. Their modules export `commands`, in the form of `CommandSpec` with `execute` beside it. */
-import { builtinPlugins } from "../plugins/index.ts";
+
 import type { Plugin, PluginSpec } from "../kernel/plugin.ts";
+import { builtinPlugins } from "../plugins/index.ts";
 import type { Command, CommandModule, CommandSpec } from "./command.ts";
 import { loadConfig } from "./config.ts";
 
 /** Reads the commands of the built-in plugins and of those the config adds. A config that cannot be read adds none. */
 export async function pluginCommands(): Promise<Record<string, Command>> {
-  const configured = await loadConfig().then((loaded) => loaded.plugins, (): readonly Plugin[] => []);
+  const configured = await loadConfig().then(
+    (loaded) => loaded.plugins,
+    (): readonly Plugin[] => [],
+  );
   const builtins: readonly { readonly spec: object }[] = Object.values(builtinPlugins);
   const specs = new Set([...builtins, ...configured].map((plugin) => plugin.spec as PluginSpec));
   const found: Record<string, Command> = {};
   for (const spec of specs) {
     const module: unknown = await spec.commands?.();
     if (!isCommands(module)) continue;
-    for (const [name, command] of Object.entries(module.commands)) found[name] ??= { ...command, load: async () => command };
+    for (const [name, command] of Object.entries(module.commands))
+      found[name] ??= { ...command, load: async () => command };
   }
   return found;
 }
 
-const isCommands = (module: unknown): module is { readonly commands: Readonly<Record<string, CommandSpec & CommandModule>> } =>
-  typeof module === "object" && module !== null && "commands" in module && typeof module.commands === "object" && module.commands !== null;
+const isCommands = (
+  module: unknown,
+): module is { readonly commands: Readonly<Record<string, CommandSpec & CommandModule>> } =>
+  typeof module === "object" &&
+  module !== null &&
+  "commands" in module &&
+  typeof module.commands === "object" &&
+  module.commands !== null;

@@ -8,20 +8,45 @@ export interface ProjectFacts {
 
 export function projectFiles({ name, version }: ProjectFacts): Readonly<Record<string, string>> {
   return {
-    "package.json": `${JSON.stringify({
-      name, version: "0.1.0", private: true, type: "module",
-      engines: { node: ">=22.19.0" },
-      scripts: { start: 'caveman run . "Where is order A-1001?"', test: 'node --test "tests/*.test.ts"', typecheck: "tsc --noEmit" },
-      dependencies: { "caveman-agent": `^${version}` },
-      devDependencies: { "@types/node": "^24.0.0", typescript: ">=5.8.0" },
-    }, null, 2)}\n`,
-    "tsconfig.json": `${JSON.stringify({
-      compilerOptions: {
-        target: "es2024", lib: ["es2024"], module: "nodenext", types: ["node"], strict: true, noUncheckedIndexedAccess: true,
-        erasableSyntaxOnly: true, verbatimModuleSyntax: true, allowImportingTsExtensions: true, resolveJsonModule: true, skipLibCheck: true, noEmit: true,
+    "package.json": `${JSON.stringify(
+      {
+        name,
+        version: "0.1.0",
+        private: true,
+        type: "module",
+        engines: { node: ">=22.19.0" },
+        scripts: {
+          start: 'caveman run . "Where is order A-1001?"',
+          test: 'node --test "tests/*.test.ts"',
+          typecheck: "tsc --noEmit",
+        },
+        dependencies: { "caveman-agent": `^${version}` },
+        devDependencies: { "@types/node": "^24.0.0", typescript: ">=5.8.0" },
       },
-      include: ["*.ts", "tools", "tests", "subagents"],
-    }, null, 2)}\n`,
+      null,
+      2,
+    )}\n`,
+    "tsconfig.json": `${JSON.stringify(
+      {
+        compilerOptions: {
+          target: "es2024",
+          lib: ["es2024"],
+          module: "nodenext",
+          types: ["node"],
+          strict: true,
+          noUncheckedIndexedAccess: true,
+          erasableSyntaxOnly: true,
+          verbatimModuleSyntax: true,
+          allowImportingTsExtensions: true,
+          resolveJsonModule: true,
+          skipLibCheck: true,
+          noEmit: true,
+        },
+        include: ["*.ts", "tools", "tests", "subagents"],
+      },
+      null,
+      2,
+    )}\n`,
     ".gitignore": "node_modules/\n.caveman/\n*.log\n",
     "instructions.md": INSTRUCTIONS,
     "agent.ts": AGENT,

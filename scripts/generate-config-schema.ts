@@ -15,7 +15,9 @@ export function configSchema(): object {
     ([a], [b]) => (a < b ? -1 : 1),
   );
   const names = factories.map(([name]) => name);
-  const runOptions = optional(Object.assign({}, ...factories.map(([, { spec }]) => spec.runOptions?.properties ?? {}))) as object;
+  const runOptions = optional(
+    Object.assign({}, ...factories.map(([, { spec }]) => spec.runOptions?.properties ?? {})),
+  ) as object;
   const { properties } = configKeys;
   const presetOptions = Object.assign(
     {},
@@ -85,16 +87,28 @@ const pair = (name: object, description: string | undefined, options: object): o
   maxItems: 2,
 });
 
-const closed = (options: TObject | undefined): object => (options ? { additionalProperties: false, ...(optional(options) as object) } : { type: "object", additionalProperties: false });
+const closed = (options: TObject | undefined): object =>
+  options
+    ? { additionalProperties: false, ...(optional(options) as object) }
+    : { type: "object", additionalProperties: false };
 
 /** A key with a default may be left out: the default is filled in when the config is read. */
 function optional(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(optional);
   if (typeof value !== "object" || value === null) return value;
-  const { required, ...rest } = value as { readonly required?: unknown; readonly properties?: Readonly<Record<string, object>> };
-  const still = Array.isArray(required) ? required.filter((key: string) => !("default" in (rest.properties?.[key] ?? {}))) : [];
+  const { required, ...rest } = value as {
+    readonly required?: unknown;
+    readonly properties?: Readonly<Record<string, object>>;
+  };
+  const still = Array.isArray(required)
+    ? required.filter((key: string) => !("default" in (rest.properties?.[key] ?? {})))
+    : [];
   const mapped = Object.fromEntries(Object.entries(rest).map(([key, entry]) => [key, optional(entry)]));
-  return still.length > 0 ? { ...mapped, required: still } : Array.isArray(required) ? mapped : { ...mapped, ...(required === undefined ? {} : { required: optional(required) }) };
+  return still.length > 0
+    ? { ...mapped, required: still }
+    : Array.isArray(required)
+      ? mapped
+      : { ...mapped, ...(required === undefined ? {} : { required: optional(required) }) };
 }
 
 /** Drops the symbols of the schema builder and keys without a value. */

@@ -10,8 +10,23 @@ describe("init", () => {
     expect(ran.code).toBe(0);
     const project = join(dir.path, "My Shop");
     expect(ran.out).toBe(`${project}\n`);
-    expect((await readdir(project)).sort()).toEqual([".gitignore", "AGENTS.md", "agent.ts", "caveman.config.ts", "instructions.md", "model.script.ts", "package.json", "skills", "tests", "tools", "tsconfig.json"]);
-    expect(JSON.parse(await readFile(join(project, "package.json"), "utf8"))).toMatchObject({ name: "my-shop", type: "module" });
+    expect((await readdir(project)).sort()).toEqual([
+      ".gitignore",
+      "AGENTS.md",
+      "agent.ts",
+      "caveman.config.ts",
+      "instructions.md",
+      "model.script.ts",
+      "package.json",
+      "skills",
+      "tests",
+      "tools",
+      "tsconfig.json",
+    ]);
+    expect(JSON.parse(await readFile(join(project, "package.json"), "utf8"))).toMatchObject({
+      name: "my-shop",
+      type: "module",
+    });
 
     await install(project);
     const answer = await caveman(["run", ".", "Where is order A-1001?"], { cwd: project });
@@ -19,13 +34,16 @@ describe("init", () => {
     expect(answer.err).toContain("✓ lookup_order");
     const [own, types] = await Promise.all([
       node(["--test", "tests/agent.test.ts"], project),
-      node([join(ROOT, "node_modules/typescript/bin/tsc"), "--noEmit", "--customConditions", "caveman-source"], project),
+      node(
+        [join(ROOT, "node_modules/typescript/bin/tsc"), "--noEmit", "--customConditions", "caveman-source"],
+        project,
+      ),
     ]);
     expect(types).toMatchObject({ code: 0, out: "" });
     expect(own.out).toContain("pass 1");
     expect(own.code).toBe(0);
     expect((await caveman(["plugins"], { cwd: project })).code).toBe(0);
-  }, 60_000);
+  });
 
   test("takes an empty directory, and refuses one with anything in it", async () => {
     await using dir = await folder();

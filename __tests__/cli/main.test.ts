@@ -7,7 +7,16 @@ describe("help", () => {
   test("lists every command and the exit codes, and loads neither kernel nor plugins", async () => {
     const { code, out, err } = await node([`--import=${LOADED}`, `${ROOT}/cli/main.ts`, "--help"], ROOT);
     expect(code).toBe(0);
-    for (const word of ["run <agent> [input]", "init <dir>", "plugins", "doctor", "config", "explain [code]", "130 interrupted"]) expect(out).toContain(word);
+    for (const word of [
+      "run <agent> [input]",
+      "init <dir>",
+      "plugins",
+      "doctor",
+      "config",
+      "explain [code]",
+      "130 interrupted",
+    ])
+      expect(out).toContain(word);
     expect(err).toContain("/cli/main.ts");
     expect(err).not.toMatch(/\/(kernel|plugins|presets)\/\w+/);
     expect(err).not.toContain("cosmiconfig");
@@ -57,7 +66,9 @@ describe("a wrong command line is exit 2, with the nearest name and no stack", (
 test("a wrong command line as a process, with an empty stdin", async () => {
   const { code, out, err } = await caveman(["run", "a", "-"]);
   expect([code, out]).toEqual([2, ""]);
-  expect(err).toBe("cave_cli_usage: The input on stdin is empty.\n  → Write the input to stdin, or pass it as an argument.\n");
+  expect(err).toBe(
+    "cave_cli_usage: The input on stdin is empty.\n  → Write the input to stdin, or pass it as an argument.\n",
+  );
 });
 
 describe("explain", () => {
@@ -70,9 +81,18 @@ describe("explain", () => {
   });
 
   test("without a code lists them all", async () => {
-    const rows = JSON.parse((await here(["explain", "--json"])).out) as { code: string; meaning: string; remedy: string }[];
+    const rows = JSON.parse((await here(["explain", "--json"])).out) as {
+      code: string;
+      meaning: string;
+      remedy: string;
+    }[];
     expect(rows.length).toBeGreaterThan(40);
-    for (const row of rows) expect(row).toEqual({ code: expect.stringMatching(/^cave_/), meaning: expect.any(String), remedy: expect.any(String) });
+    for (const row of rows)
+      expect(row).toEqual({
+        code: expect.stringMatching(/^cave_/),
+        meaning: expect.any(String),
+        remedy: expect.any(String),
+      });
   });
 });
 
@@ -96,12 +116,16 @@ describe("plugins and config", () => {
       { name: "office-hours", stage: "policy", plugin: "office-hours", guard: true },
     ]);
     const person = await caveman(["plugins"], { cwd: dir.path });
-    expect(person.out).toMatch(/admitTool\n.*\n\s+1\s+office-hours:count\s+count\s+office-hours\n\s+2\s+office-hours\s+policy\s+office-hours\s+guard\n/);
+    expect(person.out).toMatch(
+      /admitTool\n.*\n\s+1\s+office-hours:count\s+count\s+office-hours\n\s+2\s+office-hours\s+policy\s+office-hours\s+guard\n/,
+    );
   });
 
   test("config prints what applies and where it comes from", async () => {
     await using dir = await folder({ "caveman.config.ts": POLICY });
-    const view = JSON.parse((await caveman(["config", "--json"], { cwd: dir.path })).out) as { plugins: { name: string }[] };
+    const view = JSON.parse((await caveman(["config", "--json"], { cwd: dir.path })).out) as {
+      plugins: { name: string }[];
+    };
     expect(view).toMatchObject({ file: `${dir.path}/caveman.config.ts`, preset: "bare", run: { printReceipt: false } });
     expect(view.plugins.map(({ name }) => name)).toContain("office-hours");
     expect((await caveman(["config"], { cwd: dir.path })).out).toContain(dir.path);
@@ -127,15 +151,23 @@ export default definePlugin({ name: "hello", apply() {}, commands: async () => (
 } } }) });\n`,
       "caveman.config.json": '{ "preset": "bare", "plugins": ["./hello.mjs"] }',
     });
-    expect(await caveman(["greet", "Ada", "--loud"], { cwd: dir.path })).toMatchObject({ code: 0, out: "hello Ada!\n" });
+    expect(await caveman(["greet", "Ada", "--loud"], { cwd: dir.path })).toMatchObject({
+      code: 0,
+      out: "hello Ada!\n",
+    });
     expect((await caveman(["greet", "Ada", "--lod"], { cwd: dir.path })).err).toContain('did you mean "loud"?');
   });
 });
 
 describe("doctor", () => {
   const KEY = "k".repeat(20);
-  interface Report { ready: boolean; next_action: string; checks: { name: string; status: string; mend?: string }[] }
-  const status = (report: Report): Record<string, string> => Object.fromEntries(report.checks.map((check) => [check.name, check.status]));
+  interface Report {
+    ready: boolean;
+    next_action: string;
+    checks: { name: string; status: string; mend?: string }[];
+  }
+  const status = (report: Report): Record<string, string> =>
+    Object.fromEntries(report.checks.map((check) => [check.name, check.status]));
 
   test("passes with a key, and the scripted run goes end to end", async () => {
     await using dir = await folder();

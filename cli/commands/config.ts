@@ -16,8 +16,20 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
   };
   if (args.json) terminal.out(`${JSON.stringify(view, plain, 2)}\n`);
   else {
-    terminal.out(table([["file", loaded.file ?? "none: the defaults apply"], ["preset", view.preset], ["preset options", inline(view.presetOptions)], ["run", inline(view.run)]]));
-    terminal.out(`plugins\n${table(view.plugins.map(({ name, options }) => [name, inline(options)]), "  ")}`);
+    terminal.out(
+      table([
+        ["file", loaded.file ?? "none: the defaults apply"],
+        ["preset", view.preset],
+        ["preset options", inline(view.presetOptions)],
+        ["run", inline(view.run)],
+      ]),
+    );
+    terminal.out(
+      `plugins\n${table(
+        view.plugins.map(({ name, options }) => [name, inline(options)]),
+        "  ",
+      )}`,
+    );
   }
   return EXIT.done;
 }
@@ -26,5 +38,12 @@ const inline = (value: unknown): string => JSON.stringify(value, plain) ?? "";
 
 /** Functions and models have no JSON form: they are named by what they are. */
 const plain = (_key: string, value: unknown): unknown =>
-  typeof value === "function" ? "(a function)" : typeof value === "symbol" ? "auto" : typeof value === "bigint" ? String(value)
-  : typeof value === "object" && value !== null && "doStream" in value ? "(a model)" : value;
+  typeof value === "function"
+    ? "(a function)"
+    : typeof value === "symbol"
+      ? "auto"
+      : typeof value === "bigint"
+        ? String(value)
+        : typeof value === "object" && value !== null && "doStream" in value
+          ? "(a model)"
+          : value;

@@ -8,7 +8,10 @@ export const commands: Readonly<Record<string, Command>> = {
   run: {
     usage: "run <agent> [input]",
     describe: "Run an agent file or directory",
-    positionals: { agent: "An agent directory, or a file that exports an agent as default or as agent", input: "What the user says; - reads it from stdin" },
+    positionals: {
+      agent: "An agent directory, or a file that exports an agent as default or as agent",
+      input: "What the user says; - reads it from stdin",
+    },
     options: {
       json: { ...json, describe: "Print the result with its receipt as JSON on stdout" },
       stream: { type: "boolean", describe: "Print every event as one line of JSON on stdout" },

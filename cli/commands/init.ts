@@ -14,7 +14,11 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
   await write(target, files);
   const shown = relative(process.cwd(), target) || ".";
   terminal.out(`${target}\n`);
-  terminal.err(`${Object.keys(files).map((file) => `  ${file}\n`).join("")}\nNext:\n  cd ${shown}\n  npm install\n  npm start\n  npm test\n`);
+  terminal.err(
+    `${Object.keys(files)
+      .map((file) => `  ${file}\n`)
+      .join("")}\nNext:\n  cd ${shown}\n  npm install\n  npm start\n  npm test\n`,
+  );
   return EXIT.done;
 }
 
@@ -22,9 +26,19 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
 async function write(target: string, files: Readonly<Record<string, string>>): Promise<void> {
   const present = await readdir(target).catch((cause: unknown) => {
     if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
-    throw new CavemanError("cave_init_not_empty", { place: target, expected: "a new or empty directory", received: "something else", cause });
+    throw new CavemanError("cave_init_not_empty", {
+      place: target,
+      expected: "a new or empty directory",
+      received: "something else",
+      cause,
+    });
   });
-  if (present && present.length > 0) throw new CavemanError("cave_init_not_empty", { place: target, expected: "a new or empty directory", received: present.slice(0, 5).join(", ") });
+  if (present && present.length > 0)
+    throw new CavemanError("cave_init_not_empty", {
+      place: target,
+      expected: "a new or empty directory",
+      received: present.slice(0, 5).join(", "),
+    });
   let staged: string | undefined;
   try {
     await mkdir(dirname(target), { recursive: true });
@@ -42,4 +56,8 @@ async function write(target: string, files: Readonly<Record<string, string>>): P
   }
 }
 
-const packageName = (target: string): string => basename(target).toLowerCase().replace(/[^a-z0-9._-]+/g, "-").replace(/^[._-]+|-+$/g, "") || "agent";
+const packageName = (target: string): string =>
+  basename(target)
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, "-")
+    .replace(/^[._-]+|-+$/g, "") || "agent";

@@ -13,17 +13,38 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
   const taps = (hook: string): TapInfo[] => kernel.taps.filter((tap) => tap.hook === hook);
   if (args.json) {
     const row = ({ name, plugin, stage, guard }: TapInfo) => ({ name, stage, plugin, guard });
-    terminal.out(`${JSON.stringify({
-      preset: loaded.preset, config: loaded.file ?? null,
-      plugins: kernel.plugins.map(({ name, spec }) => ({ name, version: spec.version ?? null, description: spec.description ?? null })),
-      hooks: Object.fromEntries(HOOKS.map((hook) => [hook, taps(hook).map(row)])),
-    }, null, 2)}\n`);
+    terminal.out(
+      `${JSON.stringify(
+        {
+          preset: loaded.preset,
+          config: loaded.file ?? null,
+          plugins: kernel.plugins.map(({ name, spec }) => ({
+            name,
+            version: spec.version ?? null,
+            description: spec.description ?? null,
+          })),
+          hooks: Object.fromEntries(HOOKS.map((hook) => [hook, taps(hook).map(row)])),
+        },
+        null,
+        2,
+      )}\n`,
+    );
     return EXIT.done;
   }
-  terminal.out(`preset ${loaded.preset}, ${loaded.file ? `config ${loaded.file}` : "no config"}\nplugins ${kernel.plugins.map((plugin) => plugin.name).join(", ")}\n`);
+  terminal.out(
+    `preset ${loaded.preset}, ${loaded.file ? `config ${loaded.file}` : "no config"}\nplugins ${kernel.plugins.map((plugin) => plugin.name).join(", ")}\n`,
+  );
   for (const hook of HOOKS) {
-    const rows = taps(hook).map((tap, index) => [`${index + 1}`, tap.name, tap.stage, tap.plugin, tap.guard ? "guard" : ""]);
-    terminal.out(`\n${hook}\n${rows.length > 0 ? table([["", "tap", "stage", "owner", ""], ...rows], "  ") : "  no taps\n"}`);
+    const rows = taps(hook).map((tap, index) => [
+      `${index + 1}`,
+      tap.name,
+      tap.stage,
+      tap.plugin,
+      tap.guard ? "guard" : "",
+    ]);
+    terminal.out(
+      `\n${hook}\n${rows.length > 0 ? table([["", "tap", "stage", "owner", ""], ...rows], "  ") : "  no taps\n"}`,
+    );
   }
   return EXIT.done;
 }

@@ -1,7 +1,18 @@
 /** `caveman run`: one run of one agent, shown as it happens. */
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { type Caveman, CavemanError, CavemanRunError, createCaveman, type Plugin, type Receipt, type RunOptions, type RunResult, renderReceipt, type StreamEvent } from "../../index.ts";
+import {
+  type Caveman,
+  CavemanError,
+  CavemanRunError,
+  createCaveman,
+  type Plugin,
+  type Receipt,
+  type RunOptions,
+  type RunResult,
+  renderReceipt,
+  type StreamEvent,
+} from "../../index.ts";
 import { receipt } from "../../plugins/index.ts";
 import { type FoundAgent, findAgent } from "../agent.ts";
 import { type Args, EXIT, text } from "../command.ts";
@@ -26,10 +37,16 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
   try {
     const end = args.json
       ? await answer(caveman.run(found.agent, input, request), terminal)
-      : await follow(caveman.stream(found.agent, input, request), args.stream ? ndjson(terminal) : liveEvents(terminal));
+      : await follow(
+          caveman.stream(found.agent, input, request),
+          args.stream ? ndjson(terminal) : liveEvents(terminal),
+        );
     if (!args.json && !args.stream && !terminal.person && end.text) terminal.out(`${end.text}\n`);
     if (end.error !== undefined) printError(end.error, terminal);
-    if (!args.json && !args.stream && end.receipt) terminal.err(`\n${renderReceipt(end.receipt, { color: terminal.colour, ...(await written(end, caveman, found.dir)) })}`);
+    if (!args.json && !args.stream && end.receipt)
+      terminal.err(
+        `\n${renderReceipt(end.receipt, { color: terminal.colour, ...(await written(end, caveman, found.dir)) })}`,
+      );
     if (interrupt.signal.aborted) return EXIT.interrupted;
     if (end.error !== undefined) return EXIT.failed;
     return end.stopReason === "complete" ? EXIT.done : EXIT.stopped;
@@ -39,7 +56,13 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
 }
 
 /** How the run ended, as far as the command has to know. */
-interface End { readonly stopReason?: string; readonly text?: string; readonly startedAt?: number; readonly receipt?: Receipt; readonly error?: unknown }
+interface End {
+  readonly stopReason?: string;
+  readonly text?: string;
+  readonly startedAt?: number;
+  readonly receipt?: Receipt;
+  readonly error?: unknown;
+}
 
 /** Prints the result, or the failure with the receipt of what was spent before it, as one JSON document. */
 async function answer(result: Promise<RunResult>, terminal: Terminal): Promise<End> {
@@ -55,7 +78,9 @@ async function answer(result: Promise<RunResult>, terminal: Terminal): Promise<E
     return end;
   }
   const { receipt } = end;
-  terminal.out(`${JSON.stringify({ runId: receipt.runId, agentId: receipt.agentId, stopReason: receipt.stopReason, error: errorJson(end), receipt }, plain, 2)}\n`);
+  terminal.out(
+    `${JSON.stringify({ runId: receipt.runId, agentId: receipt.agentId, stopReason: receipt.stopReason, error: errorJson(end), receipt }, plain, 2)}\n`,
+  );
   return { stopReason: receipt.stopReason, receipt, error: end };
 }
 
@@ -66,23 +91,44 @@ async function follow(events: AsyncIterable<StreamEvent>, show: (event: StreamEv
     show(event);
     if (!("receipt" in event)) continue;
     const { result, receipt } = event;
-    end = { stopReason: result.stopReason, text: result.text, startedAt: result.startedAt, receipt, ...(event.type === "run_error" ? { error: result.error ?? new CavemanError(event.code, { message: event.message }) } : {}) };
+    end = {
+      stopReason: result.stopReason,
+      text: result.text,
+      startedAt: result.startedAt,
+      receipt,
+      ...(event.type === "run_error"
+        ? { error: result.error ?? new CavemanError(event.code, { message: event.message }) }
+        : {}),
+    };
   }
   return end;
 }
 
-const ndjson = (terminal: Terminal) => (event: StreamEvent): void => terminal.out(`${JSON.stringify(event, plain)}\n`);
+const ndjson =
+  (terminal: Terminal) =>
+  (event: StreamEvent): void =>
+    terminal.out(`${JSON.stringify(event, plain)}\n`);
 
 /** Where the receipt plugin wrote the receipt, when it did. */
-async function written({ receipt, startedAt = 0 }: End, { kernel }: Caveman, rootDir: string): Promise<{ path?: string }> {
-  const { dir, write } = (kernel.plugins.find((plugin) => plugin.name === "receipt")?.options ?? {}) as { readonly dir?: string; readonly write?: boolean };
+async function written(
+  { receipt, startedAt = 0 }: End,
+  { kernel }: Caveman,
+  rootDir: string,
+): Promise<{ path?: string }> {
+  const { dir, write } = (kernel.plugins.find((plugin) => plugin.name === "receipt")?.options ?? {}) as {
+    readonly dir?: string;
+    readonly write?: boolean;
+  };
   if (!write || dir === undefined) return {};
   const runs = resolve(rootDir, dir);
   const second = new Date(startedAt).toISOString().slice(0, 19).replaceAll(":", "-");
   for (const folder of await readdir(runs).catch(() => [])) {
     if (!folder.startsWith(second)) continue;
     const path = join(runs, folder, "receipt.json");
-    const found = await readFile(path, "utf8").then((text) => JSON.parse(text) as { runId?: unknown }, () => undefined);
+    const found = await readFile(path, "utf8").then(
+      (text) => JSON.parse(text) as { runId?: unknown },
+      () => undefined,
+    );
     if (found?.runId === receipt?.runId) return { path: relative(process.cwd(), path) };
   }
   return {};
@@ -93,13 +139,24 @@ function pluginsOf(config: LoadedConfig): readonly Plugin[] {
   const own = (config.config.plugins ?? []).some((entry) => nameOf(entry) === "receipt");
   return config.plugins.map((plugin) => (plugin.name === "receipt" && !own ? receipt({ write: true }) : plugin));
 }
-const nameOf = (entry: PluginEntry): unknown => (typeof entry === "string" ? entry : Array.isArray(entry) ? entry[0] : "pluginName" in entry ? entry.pluginName : "name" in entry ? entry.name : undefined);
+const nameOf = (entry: PluginEntry): unknown =>
+  typeof entry === "string"
+    ? entry
+    : Array.isArray(entry)
+      ? entry[0]
+      : "pluginName" in entry
+        ? entry.pluginName
+        : "name" in entry
+          ? entry.name
+          : undefined;
 
 /** Errors are written as code, message and remedy: no stack, no cause. */
-const plain = (_key: string, value: unknown): unknown => (value instanceof Error ? errorJson(value) : typeof value === "bigint" ? String(value) : value);
+const plain = (_key: string, value: unknown): unknown =>
+  value instanceof Error ? errorJson(value) : typeof value === "bigint" ? String(value) : value;
 
 async function inputOf(given: string | undefined): Promise<string> {
-  if (given === undefined || given.trim() === "") throw usage("The input is missing", "Pass it after the agent, or - to read it from stdin.");
+  if (given === undefined || given.trim() === "")
+    throw usage("The input is missing", "Pass it after the agent, or - to read it from stdin.");
   if (given !== "-") return given;
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
@@ -116,10 +173,16 @@ async function configFor(found: FoundAgent, file: string | undefined): Promise<L
 }
 
 /** The command line over the agent's own options; the config's are the runtime's defaults. */
-async function optionsFor(args: Args, found: FoundAgent, config: LoadedConfig, terminal: Terminal): Promise<RunOptions> {
+async function optionsFor(
+  args: Args,
+  found: FoundAgent,
+  config: LoadedConfig,
+  terminal: Terminal,
+): Promise<RunOptions> {
   const model = text(args, "model");
   const maxUsd = args["max-usd"];
-  if (maxUsd !== undefined && !(typeof maxUsd === "number" && Number.isFinite(maxUsd) && maxUsd > 0)) throw usage("--max-usd must be a positive number of dollars", "For example --max-usd 0.50.");
+  if (maxUsd !== undefined && !(typeof maxUsd === "number" && Number.isFinite(maxUsd) && maxUsd > 0))
+    throw usage("--max-usd must be a positive number of dollars", "For example --max-usd 0.50.");
   const options: Record<string, unknown> = { rootDir: found.dir, ...found.run };
   if (maxUsd !== undefined) options.budget = { ...(typeof options.budget === "object" ? options.budget : {}), maxUsd };
   if (model !== undefined) options.model = model;
@@ -127,9 +190,10 @@ async function optionsFor(args: Args, found: FoundAgent, config: LoadedConfig, t
     const simulated = simulatedModel(found, config.run);
     if (simulated !== undefined) {
       options.model = simulated;
-      terminal.err(`${terminal.style("yellow", "simulated")}: no provider credential is set, so ${found.script}.* beside the agent answers; no model is called\n`);
+      terminal.err(
+        `${terminal.style("yellow", "simulated")}: no provider credential is set, so ${found.script}.* beside the agent answers; no model is called\n`,
+      );
     }
   }
   return options as RunOptions;
 }
-

@@ -2,9 +2,17 @@
 import { CavemanError, describe, errorRow } from "../../kernel/errors.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface ErrorJson { readonly code: string; readonly message: string; readonly remedy?: string }
+export interface ErrorJson {
+  readonly code: string;
+  readonly message: string;
+  readonly remedy?: string;
+}
 
-interface Coded { readonly code: string; readonly message: string; readonly remedy: string | undefined }
+interface Coded {
+  readonly code: string;
+  readonly message: string;
+  readonly remedy: string | undefined;
+}
 
 /** The code, message and remedy of anything thrown; a foreign value gets `fallback`. */
 export function coded(error: unknown, fallback = "cave_cli_failed"): Coded {
@@ -13,7 +21,12 @@ export function coded(error: unknown, fallback = "cave_cli_failed"): Coded {
   return { code, message: describe(error).split("\n")[0] ?? "", remedy: errorRow(code)?.remedy };
 }
 
-const hasCode = (error: unknown): error is { readonly code: string } => typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" && error.code.startsWith("cave_");
+const hasCode = (error: unknown): error is { readonly code: string } =>
+  typeof error === "object" &&
+  error !== null &&
+  "code" in error &&
+  typeof error.code === "string" &&
+  error.code.startsWith("cave_");
 
 /** The message without its code in front and its remedy behind, which are printed on their own. */
 function sentence(error: CavemanError): string {

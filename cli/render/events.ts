@@ -25,9 +25,11 @@ export function liveEvents(terminal: Terminal): (event: StreamEvent) => void {
       case "attempt_reset":
         return line(dim(`${indent}↻ attempt ${event.attempt}: the text since the last line is discarded`));
       case "tool_end":
-        return line(event.isError
-          ? `${indent}${terminal.style("red", "✗")} ${event.name} ${dim(time(event.durationMs))}${event.code ? ` ${event.code}` : ""}`
-          : `${indent}${terminal.style("green", "✓")} ${event.name} ${dim(`${time(event.durationMs)}, ${size(event.bytes)}`)}`);
+        return line(
+          event.isError
+            ? `${indent}${terminal.style("red", "✗")} ${event.name} ${dim(time(event.durationMs))}${event.code ? ` ${event.code}` : ""}`
+            : `${indent}${terminal.style("green", "✓")} ${event.name} ${dim(`${time(event.durationMs)}, ${size(event.bytes)}`)}`,
+        );
       case "child_start":
         return line(dim(`${indent}▸ ${event.agentId}`));
       case "child_end":

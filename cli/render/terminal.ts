@@ -14,7 +14,10 @@ export interface Terminal {
   readonly style: (style: Style, text: string) => string;
 }
 
-export function terminal(stdout: NodeJS.WriteStream = process.stdout, stderr: NodeJS.WriteStream = process.stderr): Terminal {
+export function terminal(
+  stdout: NodeJS.WriteStream = process.stdout,
+  stderr: NodeJS.WriteStream = process.stderr,
+): Terminal {
   const colour = !process.env.NO_COLOR && process.env.TERM !== "dumb" && stderr.isTTY === true && stdout.isTTY === true;
   // A reader that goes away (`caveman … | head`) ends the output, not the run's settlement.
   for (const stream of [stdout, stderr]) stream.on("error", () => undefined);
