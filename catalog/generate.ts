@@ -2,11 +2,19 @@
  * Builds `current.yaml`, the dated snapshot and the generated module from the price data and `overlay.yaml`.
  * Run: `node catalog/generate.ts`, or with `--check` to fail when what is on disk is not what it would write.
  */
-import { readFile, readdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { renderManifest, renderModule, renderYaml } from "./render.ts";
-import { type CacheBehaviour, type Capabilities, type CatalogFile, type PriceEntry, type Rates, type Row, day } from "./row.ts";
+import {
+  type CacheBehaviour,
+  type Capabilities,
+  type CatalogFile,
+  day,
+  type PriceEntry,
+  type Rates,
+  type Row,
+} from "./row.ts";
 import { sourceRows } from "./source.ts";
 
 interface Correction extends Partial<Pick<Row, "prices" | "limits" | "lifecycle" | "unmetered">> {
@@ -22,7 +30,12 @@ interface Overlay {
   readonly date: string;
   readonly rename: Readonly<Record<string, string>>;
   readonly aliases: Readonly<Record<string, string>>;
-  readonly move: readonly { readonly from: string; readonly prefix: string; readonly to: string; readonly sources: readonly string[] }[];
+  readonly move: readonly {
+    readonly from: string;
+    readonly prefix: string;
+    readonly to: string;
+    readonly sources: readonly string[];
+  }[];
   readonly omit: readonly { readonly provider: string; readonly model?: string }[];
   readonly correct: readonly Correction[];
   readonly copy: readonly { readonly from: string; readonly to: string; readonly sources: readonly string[] }[];
@@ -38,17 +51,35 @@ export const MANIFEST = `${SNAPSHOTS}/manifest.json`;
 /** The catalog as the price data and the overlay have it. */
 export async function buildCatalog(): Promise<CatalogFile> {
   const overlay = parse(await readFile(join(HERE, "overlay.yaml"), "utf8")) as Overlay;
-  if (day(overlay.date) === undefined) throw new Error(`overlay.yaml: expected date as YYYY-MM-DD, got ${overlay.date}`);
-  const renamed = (await sourceRows(overlay.date)).map((row): Row => ({ ...row, provider: overlay.rename[row.provider] ?? row.provider }));
-  const kept = renamed.map((row) => moved(row, overlay)).filter((row) => !overlay.omit.some(({ provider, model }) => provider === row.provider && (model ?? row.model) === row.model));
-  const rows = overlay.correct.reduce<readonly Row[]>((all, correction) => corrected(all, correction, overlay.date), kept);
+  if (day(overlay.date) === undefined)
+    throw new Error(`overlay.yaml: expected date as YYYY-MM-DD, got ${overlay.date}`);
+  const renamed = (await sourceRows(overlay.date)).map(
+    (row): Row => ({ ...row, provider: overlay.rename[row.provider] ?? row.provider }),
+  );
+  const kept = renamed
+    .map((row) => moved(row, overlay))
+    .filter(
+      (row) =>
+        !overlay.omit.some(({ provider, model }) => provider === row.provider && (model ?? row.model) === row.model),
+    );
+  const rows = overlay.correct.reduce<readonly Row[]>(
+    (all, correction) => corrected(all, correction, overlay.date),
+    kept,
+  );
   const copies = overlay.copy.map(({ from, to, sources }): Row => {
     const row = rows.find(({ provider, model }) => `${provider}/${model}` === from);
     if (row === undefined) throw new Error(`overlay.yaml: copy of ${from}: no such row`);
     return { ...row, provider: to, sources, provenance: { source: "overlay", entry: from } };
   });
-  const providers = Object.fromEntries(Object.entries({ ...overlay.aliases, ...overlay.rename }).sort(([a], [b]) => order(a, b)));
-  return { schema: 1, date: overlay.date, providers, rows: [...rows, ...copies].sort((a, b) => order(a.provider, b.provider) || order(a.model, b.model)) };
+  const providers = Object.fromEntries(
+    Object.entries({ ...overlay.aliases, ...overlay.rename }).sort(([a], [b]) => order(a, b)),
+  );
+  return {
+    schema: 1,
+    date: overlay.date,
+    providers,
+    rows: [...rows, ...copies].sort((a, b) => order(a.provider, b.provider) || order(a.model, b.model)),
+  };
 }
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -66,7 +97,9 @@ function corrected(rows: readonly Row[], correction: Correction, date: string): 
   const next: Row = { ...row, ...fields, sources, provenance: { ...row.provenance, corrected: Object.keys(fields) } };
   const rates = ratesOn(next.prices, date);
   if (expect !== undefined && !sameRates(rates, expect)) {
-    throw new Error(`overlay.yaml: ${provider}/${model}: expected ${JSON.stringify(expect)}, the price data has ${JSON.stringify(rates)}; compare both with ${sources[0]}`);
+    throw new Error(
+      `overlay.yaml: ${provider}/${model}: expected ${JSON.stringify(expect)}, the price data has ${JSON.stringify(rates)}; compare both with ${sources[0]}`,
+    );
   }
   return rows.with(at, next);
 }
@@ -76,7 +109,8 @@ function ratesOn(prices: readonly PriceEntry[], date: string): Rates {
   return prices.findLast(({ from, hours }) => hours === undefined && (from === undefined || from <= date))?.rates ?? {};
 }
 
-const sameRates = (a: Rates, b: Rates): boolean => JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
+const sameRates = (a: Rates, b: Rates): boolean =>
+  JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
 
 /** What generating would write. An older snapshot is kept as it is. */
 export async function generate(): Promise<GeneratedTexts> {
@@ -99,7 +133,8 @@ export async function generate(): Promise<GeneratedTexts> {
 export async function checkFresh(): Promise<string[]> {
   const problems: string[] = [];
   for (const [path, text] of Object.entries(await generate())) {
-    if ((await readText(path)) !== text) problems.push(`catalog/${path} is not what catalog/generate.ts writes; run it and commit the result`);
+    if ((await readText(path)) !== text)
+      problems.push(`catalog/${path} is not what catalog/generate.ts writes; run it and commit the result`);
   }
   return problems;
 }
@@ -108,7 +143,7 @@ async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(join(HERE, path), "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
 }

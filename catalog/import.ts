@@ -1,7 +1,7 @@
 /** Reads a user's own rates: a LiteLLM price file, or YAML in the shape of our rows. */
-import { type Rate, parseRate, toDollars } from "./money.ts";
+import { parseRate, type Rate, toDollars } from "./money.ts";
 import { type Fault, readRow } from "./read.ts";
-import { type Capabilities, type PriceEntry, type Rates, type Row, type Support, type Tier, day } from "./row.ts";
+import { type Capabilities, day, type PriceEntry, type Rates, type Row, type Support, type Tier } from "./row.ts";
 
 /** Private rates cannot be read. `message` lists everything that is wrong, a line each. */
 export class CatalogImportError extends Error {
@@ -32,8 +32,12 @@ type Entry = Readonly<Record<string, unknown>>;
 
 /** LiteLLM's names of the rates we know. */
 const LITELLM_RATES = {
-  input: "input_cost_per_token", output: "output_cost_per_token", cacheRead: "cache_read_input_token_cost",
-  cacheWrite: "cache_creation_input_token_cost", cacheWrite1h: "cache_creation_input_token_cost_above_1hr", reasoning: "output_cost_per_reasoning_token",
+  input: "input_cost_per_token",
+  output: "output_cost_per_token",
+  cacheRead: "cache_read_input_token_cost",
+  cacheWrite: "cache_creation_input_token_cost",
+  cacheWrite1h: "cache_creation_input_token_cost_above_1hr",
+  reasoning: "output_cost_per_reasoning_token",
 } as const satisfies Partial<Record<keyof Rates, string>>;
 const LITELLM_RATE_NAMES = ["input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning"] as const;
 const LITELLM_MODES = new Set(["chat", "completion", "responses"]);
@@ -48,9 +52,12 @@ export function importLiteLlm(json: string, { file, date }: ImportOptions): Impo
   try {
     value = JSON.parse(json);
   } catch (error) {
-    throw new CatalogImportError(file, [{ where: file, message: `expected JSON: ${error instanceof Error ? error.message : String(error)}` }]);
+    throw new CatalogImportError(file, [
+      { where: file, message: `expected JSON: ${error instanceof Error ? error.message : String(error)}` },
+    ]);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new CatalogImportError(file, [{ where: file, message: "expected a JSON object from model to prices" }]);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new CatalogImportError(file, [{ where: file, message: "expected a JSON object from model to prices" }]);
   const faults: Pick<Fault, "where" | "message">[] = [];
   const skipped: { model: string; reason: string }[] = [];
   const rows: Row[] = [];
@@ -65,20 +72,36 @@ export function importLiteLlm(json: string, { file, date }: ImportOptions): Impo
     else rows.push(liteLlmRow(model, entry as Entry, file, date, faults));
   }
   if (faults.length > 0) throw new CatalogImportError(file, faults);
-  if (rows.length === 0) throw new CatalogImportError(file, [{ where: file, message: "expected at least one model with litellm_provider, input_cost_per_token and output_cost_per_token" }]);
+  if (rows.length === 0)
+    throw new CatalogImportError(file, [
+      {
+        where: file,
+        message: "expected at least one model with litellm_provider, input_cost_per_token and output_cost_per_token",
+      },
+    ]);
   return { rows, providers: {}, skipped };
 }
 
 function whySkipped(entry: Entry): string | undefined {
   if (typeof entry.litellm_provider !== "string") return "it names no litellm_provider";
   if (entry.mode !== undefined && !LITELLM_MODES.has(String(entry.mode))) return `its mode is ${String(entry.mode)}`;
-  if (entry.input_cost_per_token === undefined || entry.output_cost_per_token === undefined) return "it has no input_cost_per_token and output_cost_per_token";
+  if (entry.input_cost_per_token === undefined || entry.output_cost_per_token === undefined)
+    return "it has no input_cost_per_token and output_cost_per_token";
   return undefined;
 }
 
-function liteLlmRow(model: string, entry: Entry, file: string, date: string, faults: Pick<Fault, "where" | "message">[]): Row {
+function liteLlmRow(
+  model: string,
+  entry: Entry,
+  file: string,
+  date: string,
+  faults: Pick<Fault, "where" | "message">[],
+): Row {
   const provider = String(entry.litellm_provider).toLowerCase();
-  const limits = { context: count(entry.max_input_tokens ?? entry.max_tokens), output: count(entry.max_output_tokens ?? entry.max_tokens) };
+  const limits = {
+    context: count(entry.max_input_tokens ?? entry.max_tokens),
+    output: count(entry.max_output_tokens ?? entry.max_tokens),
+  };
   const prices = liteLlmPrices(model, entry, faults);
   const { rates } = prices;
   const gone = typeof entry.deprecation_date === "string" ? entry.deprecation_date : undefined;
@@ -88,11 +111,25 @@ function liteLlmRow(model: string, entry: Entry, file: string, date: string, fau
     region: "global",
     currency: "USD",
     prices: [prices],
-    limits: { ...(limits.context === undefined ? {} : { context: limits.context }), ...(limits.output === undefined ? {} : { output: limits.output }) },
-    cache: { mode: entry.supports_prompt_caching === false ? "unsupported" : rates.cacheRead === undefined ? "unknown" : rates.cacheWrite === undefined ? "implicit" : "explicit" },
+    limits: {
+      ...(limits.context === undefined ? {} : { context: limits.context }),
+      ...(limits.output === undefined ? {} : { output: limits.output }),
+    },
+    cache: {
+      mode:
+        entry.supports_prompt_caching === false
+          ? "unsupported"
+          : rates.cacheRead === undefined
+            ? "unknown"
+            : rates.cacheWrite === undefined
+              ? "implicit"
+              : "explicit",
+    },
     capabilities: {
-      reasoning: support(entry.supports_reasoning), tools: support(entry.supports_function_calling),
-      structuredOutput: support(entry.supports_response_schema), vision: support(entry.supports_vision),
+      reasoning: support(entry.supports_reasoning),
+      tools: support(entry.supports_function_calling),
+      structuredOutput: support(entry.supports_response_schema),
+      vision: support(entry.supports_vision),
     } satisfies Capabilities,
     lifecycle: gone !== undefined && day(gone) !== undefined && gone <= date ? "retired" : "active",
     aliases: [],
@@ -109,7 +146,11 @@ function liteLlmPrices(model: string, entry: Entry, faults: Pick<Fault, "where" 
     const price = entry[key];
     if (price === undefined || price === null) return undefined;
     const million = perMillion(price);
-    if (million === undefined) faults.push({ where: `${model}.${key}`, message: `expected dollars per token, 0 or more, got ${JSON.stringify(price)}` });
+    if (million === undefined)
+      faults.push({
+        where: `${model}.${key}`,
+        message: `expected dollars per token, 0 or more, got ${JSON.stringify(price)}`,
+      });
     return million === undefined ? undefined : toDollars(million);
   };
   const ratesWith = (suffix: string, base: Rates): Rates => {
@@ -121,8 +162,17 @@ function liteLlmPrices(model: string, entry: Entry, faults: Pick<Fault, "where" 
     return rates;
   };
   const base = ratesWith("", {});
-  const thousands = new Set(Object.keys(entry).flatMap((key) => TIER.exec(key)?.[1] ?? []).map(Number));
-  const tiers = [...thousands].sort((a, b) => a - b).reduce<readonly Tier[]>((all, k) => [...all, { above: k * 1_000, rates: ratesWith(`_above_${k}k_tokens`, all.at(-1)?.rates ?? base) }], []);
+  const thousands = new Set(
+    Object.keys(entry)
+      .flatMap((key) => TIER.exec(key)?.[1] ?? [])
+      .map(Number),
+  );
+  const tiers = [...thousands]
+    .sort((a, b) => a - b)
+    .reduce<readonly Tier[]>(
+      (all, k) => [...all, { above: k * 1_000, rates: ratesWith(`_above_${k}k_tokens`, all.at(-1)?.rates ?? base) }],
+      [],
+    );
   return { rates: base, ...(tiers.length > 0 ? { tiers } : {}) };
 }
 
@@ -134,7 +184,8 @@ function perMillion(price: unknown): Rate | undefined {
   return parseRate(`${digits}e${Number(exponent) + 6}`);
 }
 
-const support = (value: unknown): Support => (value === true ? "supported" : value === false ? "unsupported" : "unknown");
+const support = (value: unknown): Support =>
+  value === true ? "supported" : value === false ? "unsupported" : "unknown";
 
 /** A limit that is a whole number; others are notes in such files, and unknown to us. */
 function count(value: unknown): number | undefined {
@@ -153,26 +204,57 @@ export async function importYaml(yaml: string, { file, date }: ImportOptions): P
   try {
     value = parse(yaml);
   } catch (error) {
-    throw new CatalogImportError(file, [{ where: file, message: `expected YAML: ${error instanceof Error ? error.message : String(error)}` }]);
+    throw new CatalogImportError(file, [
+      { where: file, message: `expected YAML: ${error instanceof Error ? error.message : String(error)}` },
+    ]);
   }
-  const { rows, providers = {}, ...others } = (typeof value === "object" && value !== null ? value : {}) as { rows?: unknown; providers?: unknown };
-  const faults: Pick<Fault, "where" | "message">[] = Object.keys(others).map((key) => ({ where: key, message: "expected only providers and rows" }));
-  if (!Array.isArray(rows) || rows.length === 0) throw new CatalogImportError(file, [...faults, { where: "rows", message: "expected a list with at least one row of provider, model and prices" }]);
+  const {
+    rows,
+    providers = {},
+    ...others
+  } = (typeof value === "object" && value !== null ? value : {}) as { rows?: unknown; providers?: unknown };
+  const faults: Pick<Fault, "where" | "message">[] = Object.keys(others).map((key) => ({
+    where: key,
+    message: "expected only providers and rows",
+  }));
+  if (!Array.isArray(rows) || rows.length === 0)
+    throw new CatalogImportError(file, [
+      ...faults,
+      { where: "rows", message: "expected a list with at least one row of provider, model and prices" },
+    ]);
   const aliases: Record<string, string> = {};
-  for (const [alias, provider] of Object.entries(typeof providers === "object" && providers !== null ? providers : {})) {
+  for (const [alias, provider] of Object.entries(
+    typeof providers === "object" && providers !== null ? providers : {},
+  )) {
     if (typeof provider === "string") aliases[alias.toLowerCase()] = provider.toLowerCase();
     else faults.push({ where: `providers.${alias}`, message: "expected the name of a provider" });
   }
   const found: Fault[] = [];
-  const read = rows.flatMap((row: unknown, at) => readRow(row, `rows[${at}]`, { sources: [], verified_at: date, provenance: { source: "user", entry: `${file}#rows[${at}]` } }, found) ?? []);
+  const read = rows.flatMap(
+    (row: unknown, at) =>
+      readRow(
+        row,
+        `rows[${at}]`,
+        { sources: [], verified_at: date, provenance: { source: "user", entry: `${file}#rows[${at}]` } },
+        found,
+      ) ?? [],
+  );
   const seen = new Set<string>();
   for (const row of read) {
     const key = `${row.provider}/${row.model}`.toLowerCase();
     if (seen.has(key)) faults.push({ where: key, message: "expected one row a model, got two" });
     seen.add(key);
-    if (day(row.verified_at) === undefined) faults.push({ where: `${key}.verified_at`, message: `expected a day as YYYY-MM-DD, got ${JSON.stringify(row.verified_at)}` });
+    if (day(row.verified_at) === undefined)
+      faults.push({
+        where: `${key}.verified_at`,
+        message: `expected a day as YYYY-MM-DD, got ${JSON.stringify(row.verified_at)}`,
+      });
   }
   if (faults.length + found.length > 0) throw new CatalogImportError(file, [...faults, ...found]);
   // Whatever the file says of its origin, its rates are the user's.
-  return { rows: read.map((row): Row => ({ ...row, provenance: { ...row.provenance, source: "user" } })), providers: aliases, skipped: [] };
+  return {
+    rows: read.map((row): Row => ({ ...row, provenance: { ...row.provenance, source: "user" } })),
+    providers: aliases,
+    skipped: [],
+  };
 }

@@ -7,6 +7,41 @@
  */
 export { CATALOG_DATE, CATALOG_SHA256 } from "./generated.ts";
 export { type Catalog, canonicalProvider, catalog, createCatalog, lookup, withRows } from "./lookup.ts";
-export { type Money, type Rate, ZERO, add, format, fromDollars, money, mulDivRoundHalfUp, mulDivRoundUp, parseRate, rate, subtract, toDollars, toNumber } from "./money.ts";
-export { type PriceBasis, type PricedUsage, type Priced, type Pricing, type Unpriced, ceiling, isPriced, priceUsage } from "./pricing.ts";
-export type { CacheBehaviour, Capabilities, CatalogFile, Lifecycle, PriceEntry, Provenance, Rates, Row, Support, Tier } from "./row.ts";
+export {
+  add,
+  format,
+  fromDollars,
+  type Money,
+  money,
+  mulDivRoundHalfUp,
+  mulDivRoundUp,
+  parseRate,
+  type Rate,
+  rate,
+  subtract,
+  toDollars,
+  toNumber,
+  ZERO,
+} from "./money.ts";
+export {
+  ceiling,
+  isPriced,
+  type PriceBasis,
+  type Priced,
+  type PricedUsage,
+  type Pricing,
+  priceUsage,
+  type Unpriced,
+} from "./pricing.ts";
+export type {
+  CacheBehaviour,
+  Capabilities,
+  CatalogFile,
+  Lifecycle,
+  PriceEntry,
+  Provenance,
+  Rates,
+  Row,
+  Support,
+  Tier,
+} from "./row.ts";

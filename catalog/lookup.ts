@@ -23,7 +23,11 @@ interface Source {
 }
 
 /** Makes rows findable. A model's own name wins over an alias; the first of two equal names wins. */
-export function createCatalog(rows: readonly Row[], providers: Readonly<Record<string, string>>, date: string): Catalog {
+export function createCatalog(
+  rows: readonly Row[],
+  providers: Readonly<Record<string, string>>,
+  date: string,
+): Catalog {
   const groups = Map.groupBy(rows, (row) => row.provider);
   return catalogOf({ date, providers, all: () => rows, of: (provider) => groups.get(provider) ?? [] });
 }
@@ -34,12 +38,17 @@ function catalogOf(source: Source): Catalog {
   const canonicalProvider = (provider: string): string => aliases.get(provider.toLowerCase()) ?? provider.toLowerCase();
   return {
     date: source.date,
-    get rows() { return source.all(); },
+    get rows() {
+      return source.all();
+    },
     canonicalProvider,
     lookup(provider, model) {
       const canonical = canonicalProvider(provider);
       let names = indexes.get(canonical);
-      if (names === undefined) indexes.set(canonical, names = index(source.of(canonical)));
+      if (names === undefined) {
+        names = index(source.of(canonical));
+        indexes.set(canonical, names);
+      }
       const name = model.toLowerCase();
       const row = names.get(name);
       if (row !== undefined) return row;
@@ -52,20 +61,33 @@ function catalogOf(source: Source): Catalog {
 
 function index(rows: readonly Row[]): ReadonlyMap<string, Row> {
   const names = new Map<string, Row>();
-  const put = (name: string, row: Row): void => { if (!names.has(name.toLowerCase())) names.set(name.toLowerCase(), row); };
+  const put = (name: string, row: Row): void => {
+    if (!names.has(name.toLowerCase())) names.set(name.toLowerCase(), row);
+  };
   for (const row of rows) put(row.model, row);
   for (const row of rows) for (const alias of row.aliases) put(alias, row);
   return names;
 }
 
 /** Private rows in front of a catalog: a user's own rate wins over the public one. */
-export function withRows(catalog: Catalog, rows: readonly Row[], providers: Readonly<Record<string, string>> = {}): Catalog {
-  const own = createCatalog(rows.map((row) => ({ ...row, provider: catalog.canonicalProvider(row.provider) })), providers, catalog.date);
+export function withRows(
+  catalog: Catalog,
+  rows: readonly Row[],
+  providers: Readonly<Record<string, string>> = {},
+): Catalog {
+  const own = createCatalog(
+    rows.map((row) => ({ ...row, provider: catalog.canonicalProvider(row.provider) })),
+    providers,
+    catalog.date,
+  );
   return {
     date: catalog.date,
-    get rows() { return [...own.rows, ...catalog.rows]; },
+    get rows() {
+      return [...own.rows, ...catalog.rows];
+    },
     canonicalProvider: (provider) => catalog.canonicalProvider(own.canonicalProvider(provider)),
-    lookup: (provider, model) => own.lookup(catalog.canonicalProvider(own.canonicalProvider(provider)), model) ?? catalog.lookup(provider, model),
+    lookup: (provider, model) =>
+      own.lookup(catalog.canonicalProvider(own.canonicalProvider(provider)), model) ?? catalog.lookup(provider, model),
   };
 }
 
@@ -79,7 +101,8 @@ export function catalog(): Catalog {
       date: CATALOG_DATA.date,
       providers: CATALOG_DATA.providers,
       of: (provider) => unpackProvider(CATALOG_DATA, provider),
-      all: () => (rows ??= Object.keys(CATALOG_DATA.groups).flatMap((provider) => unpackProvider(CATALOG_DATA, provider))),
+      all: () =>
+        (rows ??= Object.keys(CATALOG_DATA.groups).flatMap((provider) => unpackProvider(CATALOG_DATA, provider))),
     });
   }
   return shipped;

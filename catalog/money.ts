@@ -38,7 +38,10 @@ function exact(decimal: string): bigint | undefined {
  */
 export function fromDollars(dollars: string | number): Money {
   const value = exact(String(dollars));
-  if (value === undefined) throw new RangeError(`expected dollars as a decimal with at most ${PLACES} places, got ${JSON.stringify(String(dollars))}; write it like "0.05"`);
+  if (value === undefined)
+    throw new RangeError(
+      `expected dollars as a decimal with at most ${PLACES} places, got ${JSON.stringify(String(dollars))}; write it like "0.05"`,
+    );
   return money(value);
 }
 
@@ -63,14 +66,16 @@ export const toNumber = (amount: Money): number => Number(toDollars(amount));
  * (2 to 12) allows, rounded half up.
  */
 export function format(amount: Money, digits: number = PLACES): string {
-  if (!Number.isInteger(digits) || digits < 2 || digits > PLACES) throw new RangeError(`expected digits from 2 to ${PLACES}, got ${digits}`);
+  if (!Number.isInteger(digits) || digits < 2 || digits > PLACES)
+    throw new RangeError(`expected digits from 2 to ${PLACES}, got ${digits}`);
   const step = 10n ** BigInt(PLACES - digits);
   const size = mulDivRoundHalfUp(amount < 0n ? -amount : amount, 1n, step) * step;
   const fraction = (size % DOLLAR).toString().padStart(PLACES, "0").replace(/0+$/, "").padEnd(2, "0");
   return `${amount < 0n && size !== 0n ? "-" : ""}$${size / DOLLAR}.${fraction}`;
 }
 
-export const add = (...amounts: readonly Money[]): Money => money(amounts.reduce<bigint>((sum, amount) => sum + amount, 0n));
+export const add = (...amounts: readonly Money[]): Money =>
+  money(amounts.reduce<bigint>((sum, amount) => sum + amount, 0n));
 export const subtract = (from: Money, amount: Money): Money => money(from - amount);
 
 /**

@@ -13,17 +13,52 @@ export interface PackedCatalog {
   readonly groups: Readonly<Record<string, string>>;
 }
 
-type Shared = Pick<Row, "region" | "currency" | "lifecycle" | "dated" | "aliases" | "unmetered" | "capabilities" | "verified_at" | "sources" | "cache">;
+type Shared = Pick<
+  Row,
+  | "region"
+  | "currency"
+  | "lifecycle"
+  | "dated"
+  | "aliases"
+  | "unmetered"
+  | "capabilities"
+  | "verified_at"
+  | "sources"
+  | "cache"
+>;
 type PackedRow = Pick<Row, "model" | "prices" | "limits"> & Partial<Shared> & { readonly provenance?: Provenance };
-interface Group { readonly sources: readonly string[]; readonly entry: string; readonly rows: readonly PackedRow[] }
+interface Group {
+  readonly sources: readonly string[];
+  readonly entry: string;
+  readonly rows: readonly PackedRow[];
+}
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 const defaults = (date: string, sources: readonly string[]): Shared => ({
-  region: "global", currency: "USD", lifecycle: "active", dated: false, aliases: [], unmetered: [], capabilities: NOTHING_KNOWN,
-  verified_at: date, sources, cache: { mode: "unknown" },
+  region: "global",
+  currency: "USD",
+  lifecycle: "active",
+  dated: false,
+  aliases: [],
+  unmetered: [],
+  capabilities: NOTHING_KNOWN,
+  verified_at: date,
+  sources,
+  cache: { mode: "unknown" },
 });
-const SHARED = ["region", "currency", "lifecycle", "dated", "aliases", "unmetered", "capabilities", "verified_at", "sources", "cache"] as const satisfies readonly (keyof Shared)[];
+const SHARED = [
+  "region",
+  "currency",
+  "lifecycle",
+  "dated",
+  "aliases",
+  "unmetered",
+  "capabilities",
+  "verified_at",
+  "sources",
+  "cache",
+] as const satisfies readonly (keyof Shared)[];
 
 export function pack(file: CatalogFile): PackedCatalog {
   const source = most(file.rows.map((row) => row.provenance.source));
@@ -32,9 +67,17 @@ export function pack(file: CatalogFile): PackedCatalog {
     const entry = most(rows.map((row) => before(row.provenance.entry)));
     const base = defaults(file.date, sources);
     const packed = rows.map((row): PackedRow => {
-      const own = Object.fromEntries(SHARED.filter((key) => !same(row[key], base[key])).map((key) => [key, row[key]])) as Partial<Shared>;
+      const own = Object.fromEntries(
+        SHARED.filter((key) => !same(row[key], base[key])).map((key) => [key, row[key]]),
+      ) as Partial<Shared>;
       const usual = same(row.provenance, { source, entry: `${entry}/${row.model}` });
-      return { model: row.model, prices: row.prices, limits: row.limits, ...own, ...(usual ? {} : { provenance: row.provenance }) };
+      return {
+        model: row.model,
+        prices: row.prices,
+        limits: row.limits,
+        ...own,
+        ...(usual ? {} : { provenance: row.provenance }),
+      };
     });
     return [provider, JSON.stringify({ sources, entry, rows: packed } satisfies Group)];
   });
@@ -47,7 +90,14 @@ export function unpackProvider(packed: PackedCatalog, provider: string): readonl
   if (text === undefined) return [];
   const { sources, entry, rows } = JSON.parse(text) as Group;
   const base = defaults(packed.date, sources);
-  return rows.map((row): Row => ({ ...base, provenance: { source: packed.source, entry: `${entry}/${row.model}` }, provider, ...row }));
+  return rows.map(
+    (row): Row => ({
+      ...base,
+      provenance: { source: packed.source, entry: `${entry}/${row.model}` },
+      provider,
+      ...row,
+    }),
+  );
 }
 
 const before = (entry: string): string => entry.slice(0, Math.max(entry.indexOf("/"), 0));

@@ -1,6 +1,6 @@
 /** What a call cost, and the most it can cost: the arithmetic of one row at one instant. */
-import { type Money, type Rate, money, mulDivRoundHalfUp, mulDivRoundUp, parseRate } from "./money.ts";
-import { type PriceEntry, RATE_NAMES, type Rates, type Row, day, minutes } from "./row.ts";
+import { type Money, money, mulDivRoundHalfUp, mulDivRoundUp, parseRate, type Rate } from "./money.ts";
+import { day, minutes, type PriceEntry, RATE_NAMES, type Rates, type Row } from "./row.ts";
 
 /**
  * Usage in the normal form, in tokens: `input` is gross (cache reads and writes are parts of it), `output` includes
@@ -33,8 +33,17 @@ export type Pricing = Priced | Unpriced;
 export const isPriced = <T extends object>(pricing: T | Unpriced): pricing is T => !("unpriced" in pricing);
 
 type ParsedRates = { readonly [K in keyof Rates]-?: Rate | undefined };
-interface ParsedTier { readonly above: number; readonly rates: ParsedRates }
-interface ParsedEntry { readonly from: number; readonly start: number; readonly end: number; readonly label: string; readonly tiers: readonly ParsedTier[] }
+interface ParsedTier {
+  readonly above: number;
+  readonly rates: ParsedRates;
+}
+interface ParsedEntry {
+  readonly from: number;
+  readonly start: number;
+  readonly end: number;
+  readonly label: string;
+  readonly tiers: readonly ParsedTier[];
+}
 
 const MILLION = 1_000_000n;
 /** A thousand requests cost `requests` dollars; one costs a thousandth, which is a thousand times a millionth. */
@@ -82,8 +91,15 @@ export function priceUsage(row: Row, usage: PricedUsage, at: Date): Pricing {
  * `unknown`, the rates the row has are the ones a provider can bill. The hour-long write rate applies unless
  * `cacheWrite1h: false` says that the request asks for no hour-long cache.
  */
-export function ceiling(row: Row, inputTokens: number, outputTokens: number, at: Date, applies: { readonly cacheWrite1h?: boolean } = {}): { readonly cost: Money; readonly basis: PriceBasis } | Unpriced {
-  if (!whole(inputTokens) || !whole(outputTokens)) return { unpriced: `expected whole tokens, got ${inputTokens} in and ${outputTokens} out` };
+export function ceiling(
+  row: Row,
+  inputTokens: number,
+  outputTokens: number,
+  at: Date,
+  applies: { readonly cacheWrite1h?: boolean } = {},
+): { readonly cost: Money; readonly basis: PriceBasis } | Unpriced {
+  if (!whole(inputTokens) || !whole(outputTokens))
+    return { unpriced: `expected whole tokens, got ${inputTokens} in and ${outputTokens} out` };
   const entry = entryAt(row, at);
   if (!isPriced(entry)) return entry;
   let most = 0n;
@@ -94,8 +110,19 @@ export function ceiling(row: Row, inputTokens: number, outputTokens: number, at:
     const mode = row.cache.mode;
     if (rates.cacheRead === undefined && (mode === "explicit" || mode === "implicit")) return missing(row, "cacheRead");
     if (rates.cacheWrite === undefined && mode === "explicit") return missing(row, "cacheWrite");
-    const input = mode === "unsupported" ? rates.input : largest(rates.input, rates.cacheRead, rates.cacheWrite, applies.cacheWrite1h === false ? undefined : rates.cacheWrite1h);
-    const sum = BigInt(inputTokens) * input + BigInt(outputTokens) * largest(rates.output, rates.reasoning) + (rates.requests ?? 0n) * REQUEST_SHARE;
+    const input =
+      mode === "unsupported"
+        ? rates.input
+        : largest(
+            rates.input,
+            rates.cacheRead,
+            rates.cacheWrite,
+            applies.cacheWrite1h === false ? undefined : rates.cacheWrite1h,
+          );
+    const sum =
+      BigInt(inputTokens) * input +
+      BigInt(outputTokens) * largest(rates.output, rates.reasoning) +
+      (rates.requests ?? 0n) * REQUEST_SHARE;
     if (sum > most) most = sum;
   }
   return { cost: money(mulDivRoundUp(most, 1n, MILLION)), basis: basisOf(row) };
@@ -103,8 +130,10 @@ export function ceiling(row: Row, inputTokens: number, outputTokens: number, at:
 
 const name = (row: Row): string => `${row.provider}/${row.model}`;
 const missing = (row: Row, rateName: keyof Rates): Unpriced => ({ unpriced: `${name(row)} has no ${rateName} rate` });
-const basisOf = (row: Row): PriceBasis => (row.provenance.source === "user" || row.provenance.source === "litellm" ? "private_rates" : "public_catalog");
-const largest = (first: Rate, ...others: readonly (Rate | undefined)[]): bigint => others.reduce<bigint>((most, other) => (other !== undefined && other > most ? other : most), first);
+const basisOf = (row: Row): PriceBasis =>
+  row.provenance.source === "user" || row.provenance.source === "litellm" ? "private_rates" : "public_catalog";
+const largest = (first: Rate, ...others: readonly (Rate | undefined)[]): bigint =>
+  others.reduce<bigint>((most, other) => (other !== undefined && other > most ? other : most), first);
 const whole = (count: number): boolean => Number.isSafeInteger(count) && count >= 0;
 
 /** What is wrong with a usage object, if anything. */
@@ -113,7 +142,8 @@ function misfit(usage: PricedUsage): string | undefined {
   for (const count of [usage.input, usage.output, usage.cacheRead, usage.cacheWrite, usage.reasoning, hour]) {
     if (!whole(count)) return `expected whole tokens in the usage, got ${count}`;
   }
-  if (usage.cacheRead + usage.cacheWrite > usage.input) return "the cached input exceeds the input; expected a gross input";
+  if (usage.cacheRead + usage.cacheWrite > usage.input)
+    return "the cached input exceeds the input; expected a gross input";
   if (hour > usage.cacheWrite) return "the hour-long cache writes exceed the cache writes";
   if (usage.reasoning > usage.output) return "the reasoning exceeds the output; expected an output that includes it";
   return undefined;
@@ -123,14 +153,18 @@ function entryAt(row: Row, at: Date): ParsedEntry | Unpriced {
   const time = at.getTime();
   if (Number.isNaN(time)) return { unpriced: "expected a valid date to price at" };
   let entries = parsed.get(row);
-  if (entries === undefined) parsed.set(row, entries = parse(row));
+  if (entries === undefined) {
+    entries = parse(row);
+    parsed.set(row, entries);
+  }
   if (!isPriced(entries)) return entries;
   const minute = at.getUTCHours() * 60 + at.getUTCMinutes();
   const found = entries.findLast((entry) => time >= entry.from && within(entry, minute));
   return found ?? { unpriced: `${name(row)} has no rates at ${at.toISOString()}` };
 }
 
-const within = ({ start, end }: ParsedEntry, minute: number): boolean => (start <= end ? minute >= start && minute < end : minute >= start || minute < end);
+const within = ({ start, end }: ParsedEntry, minute: number): boolean =>
+  start <= end ? minute >= start && minute < end : minute >= start || minute < end;
 
 function parse(row: Row): readonly ParsedEntry[] | Unpriced {
   if (row.currency !== "USD") return { unpriced: `${name(row)} is billed in ${row.currency}; only USD is priced` };
@@ -166,5 +200,13 @@ function parseRates(rates: Rates): ParsedRates | undefined {
     if (value === undefined) return undefined;
     read[key] = value;
   }
-  return { input: read.input, output: read.output, cacheRead: read.cacheRead, cacheWrite: read.cacheWrite, cacheWrite1h: read.cacheWrite1h, reasoning: read.reasoning, requests: read.requests };
+  return {
+    input: read.input,
+    output: read.output,
+    cacheRead: read.cacheRead,
+    cacheWrite: read.cacheWrite,
+    cacheWrite1h: read.cacheWrite1h,
+    reasoning: read.reasoning,
+    requests: read.requests,
+  };
 }

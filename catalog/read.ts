@@ -1,6 +1,19 @@
 /** Reads rows from what a YAML or JSON parser gave, and says exactly what is wrong with them. */
 import { fromDollars, parseRate, toDollars } from "./money.ts";
-import { CAPABILITY_NAMES, type CacheBehaviour, type Capabilities, type PriceEntry, type Provenance, RATE_NAMES, type Rates, type Row, type Support, type Tier, day, minutes } from "./row.ts";
+import {
+  CAPABILITY_NAMES,
+  type CacheBehaviour,
+  type Capabilities,
+  day,
+  minutes,
+  type PriceEntry,
+  type Provenance,
+  RATE_NAMES,
+  type Rates,
+  type Row,
+  type Support,
+  type Tier,
+} from "./row.ts";
 
 export type FaultCode = "malformed_row" | "bad_price";
 export interface Fault {
@@ -15,7 +28,23 @@ export type RowDefaults = Pick<Row, "sources" | "verified_at" | "provenance">;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const ROW_FIELDS = ["provider", "model", "region", "currency", "prices", "limits", "cache", "capabilities", "lifecycle", "aliases", "dated", "unmetered", "sources", "verified_at", "provenance"];
+const ROW_FIELDS = [
+  "provider",
+  "model",
+  "region",
+  "currency",
+  "prices",
+  "limits",
+  "cache",
+  "capabilities",
+  "lifecycle",
+  "aliases",
+  "dated",
+  "unmetered",
+  "sources",
+  "verified_at",
+  "provenance",
+];
 const SUPPORT: readonly Support[] = ["supported", "unsupported", "unknown"];
 const MODES: readonly CacheBehaviour["mode"][] = ["explicit", "implicit", "unsupported", "unknown"];
 const LIFECYCLES: readonly Row["lifecycle"][] = ["active", "deprecated", "retired"];
@@ -43,18 +72,26 @@ export function readRow(value: unknown, where: string, defaults: RowDefaults, fa
     dated: row.dated === undefined ? false : reader.oneOf(row.dated, [true, false], `${where}.dated`),
     unmetered: reader.texts(row.unmetered, `${where}.unmetered`),
     sources: row.sources === undefined ? defaults.sources : reader.texts(row.sources, `${where}.sources`),
-    verified_at: row.verified_at === undefined ? defaults.verified_at : reader.text(row.verified_at, `${where}.verified_at`),
-    provenance: row.provenance === undefined ? defaults.provenance : reader.provenance(row.provenance, `${where}.provenance`),
+    verified_at:
+      row.verified_at === undefined ? defaults.verified_at : reader.text(row.verified_at, `${where}.verified_at`),
+    provenance:
+      row.provenance === undefined ? defaults.provenance : reader.provenance(row.provenance, `${where}.provenance`),
   } satisfies Row;
   return faults.length === before ? read : undefined;
 }
 
 class Reader {
   readonly #faults: Fault[];
-  constructor(faults: Fault[]) { this.#faults = faults; }
+  constructor(faults: Fault[]) {
+    this.#faults = faults;
+  }
 
   #fault(where: string, expected: string, got: unknown, code: FaultCode = "malformed_row"): void {
-    this.#faults.push({ code, where, message: `expected ${expected}, got ${got === undefined ? "nothing" : JSON.stringify(got)}` });
+    this.#faults.push({
+      code,
+      where,
+      message: `expected ${expected}, got ${got === undefined ? "nothing" : JSON.stringify(got)}`,
+    });
   }
 
   fields(value: unknown, where: string, allowed: readonly string[]): Fields | undefined {
@@ -62,7 +99,8 @@ class Reader {
       this.#fault(where, "a mapping", value);
       return undefined;
     }
-    for (const key of Object.keys(value)) if (!allowed.includes(key)) this.#fault(`${where}.${key}`, `one of ${allowed.join(", ")}`, key);
+    for (const key of Object.keys(value))
+      if (!allowed.includes(key)) this.#fault(`${where}.${key}`, `one of ${allowed.join(", ")}`, key);
     return value as Fields;
   }
 
@@ -104,19 +142,33 @@ class Reader {
     if (cache === undefined) return { mode: "unknown" };
     const minPrefix = this.count(cache.minPrefix, `${where}.minPrefix`);
     const ttl = this.count(cache.ttl, `${where}.ttl`);
-    return { mode: this.oneOf(cache.mode, MODES, `${where}.mode`), ...(minPrefix === undefined ? {} : { minPrefix }), ...(ttl === undefined ? {} : { ttl }) };
+    return {
+      mode: this.oneOf(cache.mode, MODES, `${where}.mode`),
+      ...(minPrefix === undefined ? {} : { minPrefix }),
+      ...(ttl === undefined ? {} : { ttl }),
+    };
   }
 
   capabilities(value: unknown, where: string): Capabilities {
-    const known = value === undefined ? {} : this.fields(value, where, CAPABILITY_NAMES) ?? {};
-    const of = (name: keyof Capabilities): Support => (known[name] === undefined ? "unknown" : this.oneOf(known[name], SUPPORT, `${where}.${name}`));
-    return { reasoning: of("reasoning"), tools: of("tools"), structuredOutput: of("structuredOutput"), vision: of("vision") };
+    const known = value === undefined ? {} : (this.fields(value, where, CAPABILITY_NAMES) ?? {});
+    const of = (name: keyof Capabilities): Support =>
+      known[name] === undefined ? "unknown" : this.oneOf(known[name], SUPPORT, `${where}.${name}`);
+    return {
+      reasoning: of("reasoning"),
+      tools: of("tools"),
+      structuredOutput: of("structuredOutput"),
+      vision: of("vision"),
+    };
   }
 
   provenance(value: unknown, where: string): Provenance {
     const fields = this.fields(value, where, ["source", "entry", "corrected"]);
     const corrected = this.texts(fields?.corrected, `${where}.corrected`);
-    return { source: this.text(fields?.source, `${where}.source`), entry: this.text(fields?.entry, `${where}.entry`), ...(corrected.length > 0 ? { corrected } : {}) };
+    return {
+      source: this.text(fields?.source, `${where}.source`),
+      entry: this.text(fields?.entry, `${where}.entry`),
+      ...(corrected.length > 0 ? { corrected } : {}),
+    };
   }
 
   prices(value: unknown, where: string): readonly PriceEntry[] {
@@ -128,11 +180,13 @@ class Reader {
   #entry(value: unknown, where: string): PriceEntry {
     const entry = this.fields(value, where, ["from", "hours", "rates", "tiers"]) ?? {};
     const { from, hours } = entry;
-    if (from !== undefined && (typeof from !== "string" || day(from) === undefined)) this.#fault(`${where}.from`, "a day as YYYY-MM-DD", from, "bad_price");
+    if (from !== undefined && (typeof from !== "string" || day(from) === undefined))
+      this.#fault(`${where}.from`, "a day as YYYY-MM-DD", from, "bad_price");
     const window = hours === undefined ? undefined : this.fields(hours, `${where}.hours`, ["start", "end"]);
     for (const key of ["start", "end"]) {
       const time = window?.[key];
-      if (window !== undefined && (typeof time !== "string" || minutes(time) === undefined)) this.#fault(`${where}.hours.${key}`, "a time as HH:MM", time, "bad_price");
+      if (window !== undefined && (typeof time !== "string" || minutes(time) === undefined))
+        this.#fault(`${where}.hours.${key}`, "a time as HH:MM", time, "bad_price");
     }
     const tiers = entry.tiers === undefined ? [] : this.#tiers(entry.tiers, `${where}.tiers`);
     return {
@@ -165,10 +219,12 @@ class Reader {
       const price = fields[key];
       if (price === undefined) continue;
       const text = typeof price === "number" || typeof price === "string" ? String(price) : "";
-      if (parseRate(text) === undefined) this.#fault(`${where}.${key}`, "dollars per million tokens, 0 or more", price, "bad_price");
+      if (parseRate(text) === undefined)
+        this.#fault(`${where}.${key}`, "dollars per million tokens, 0 or more", price, "bad_price");
       else rates[key] = toDollars(fromDollars(text));
     }
-    if (Object.keys(fields).length === 0) this.#fault(where, `rates such as ${RATE_NAMES.slice(0, 3).join(", ")}`, value, "bad_price");
+    if (Object.keys(fields).length === 0)
+      this.#fault(where, `rates such as ${RATE_NAMES.slice(0, 3).join(", ")}`, value, "bad_price");
     return rates;
   }
 }

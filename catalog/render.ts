@@ -9,19 +9,49 @@ export const sha256 = (text: string): string => createHash("sha256").update(text
 function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
-    return `{${Object.entries(value).filter(([, part]) => part !== undefined).map(([key, part]) => `${JSON.stringify(key)}: ${flow(part)}`).join(", ")}}`;
+    return `{${Object.entries(value)
+      .filter(([, part]) => part !== undefined)
+      .map(([key, part]) => `${JSON.stringify(key)}: ${flow(part)}`)
+      .join(", ")}}`;
   }
   return JSON.stringify(value);
 }
 
 /** A row on one line, without the fields that say nothing. */
 function line(row: Row): string {
-  const { provider, model, region, currency, prices, limits, cache, capabilities, lifecycle, aliases, dated, unmetered, sources, verified_at, provenance } = row;
+  const {
+    provider,
+    model,
+    region,
+    currency,
+    prices,
+    limits,
+    cache,
+    capabilities,
+    lifecycle,
+    aliases,
+    dated,
+    unmetered,
+    sources,
+    verified_at,
+    provenance,
+  } = row;
   return flow({
-    provider, model, region, currency, prices, limits, cache,
+    provider,
+    model,
+    region,
+    currency,
+    prices,
+    limits,
+    cache,
     capabilities: JSON.stringify(capabilities) === JSON.stringify(NOTHING_KNOWN) ? undefined : capabilities,
-    lifecycle, aliases: aliases.length > 0 ? aliases : undefined, dated: dated ? true : undefined, unmetered: unmetered.length > 0 ? unmetered : undefined,
-    sources, verified_at, provenance,
+    lifecycle,
+    aliases: aliases.length > 0 ? aliases : undefined,
+    dated: dated ? true : undefined,
+    unmetered: unmetered.length > 0 ? unmetered : undefined,
+    sources,
+    verified_at,
+    provenance,
   });
 }
 
@@ -63,5 +93,13 @@ export const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\"
 
 /** The SHA-256 of every snapshot. A snapshot that no longer matches was edited. */
 export function renderManifest(snapshots: Readonly<Record<string, string>>): string {
-  return `${JSON.stringify(Object.fromEntries(Object.entries(snapshots).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, text]) => [name, sha256(text)])), undefined, 2)}\n`;
+  return `${JSON.stringify(
+    Object.fromEntries(
+      Object.entries(snapshots)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, text]) => [name, sha256(text)]),
+    ),
+    undefined,
+    2,
+  )}\n`;
 }

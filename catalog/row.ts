@@ -19,7 +19,15 @@ export interface Rates {
   /** Dollars for a thousand requests, whatever their size. */
   readonly requests?: string;
 }
-export const RATE_NAMES = ["input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning", "requests"] as const satisfies readonly (keyof Rates)[];
+export const RATE_NAMES = [
+  "input",
+  "output",
+  "cacheRead",
+  "cacheWrite",
+  "cacheWrite1h",
+  "reasoning",
+  "requests",
+] as const satisfies readonly (keyof Rates)[];
 
 /** The rates of a whole request whose gross input exceeds `above` tokens. */
 export interface Tier {
@@ -54,8 +62,18 @@ export interface Capabilities {
   readonly structuredOutput: Support;
   readonly vision: Support;
 }
-export const CAPABILITY_NAMES = ["reasoning", "tools", "structuredOutput", "vision"] as const satisfies readonly (keyof Capabilities)[];
-export const NOTHING_KNOWN: Capabilities = Object.freeze({ reasoning: "unknown", tools: "unknown", structuredOutput: "unknown", vision: "unknown" });
+export const CAPABILITY_NAMES = [
+  "reasoning",
+  "tools",
+  "structuredOutput",
+  "vision",
+] as const satisfies readonly (keyof Capabilities)[];
+export const NOTHING_KNOWN: Capabilities = Object.freeze({
+  reasoning: "unknown",
+  tools: "unknown",
+  structuredOutput: "unknown",
+  vision: "unknown",
+});
 
 export type Lifecycle = "active" | "deprecated" | "retired";
 

@@ -1,14 +1,20 @@
 /** Reads the price data of `@pydantic/genai-prices` into rows. Used when generating, never at run time. */
-import { type MatchLogic, type ModelInfo, type ModelPrice, type Provider, waitForUpdate } from "@pydantic/genai-prices";
+
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { toDollars, fromDollars } from "./money.ts";
-import { NOTHING_KNOWN, type CacheBehaviour, type PriceEntry, type Rates, type Row, type Tier } from "./row.ts";
+import { type MatchLogic, type ModelInfo, type ModelPrice, type Provider, waitForUpdate } from "@pydantic/genai-prices";
+import { fromDollars, toDollars } from "./money.ts";
+import { type CacheBehaviour, NOTHING_KNOWN, type PriceEntry, type Rates, type Row, type Tier } from "./row.ts";
 
 /** Which of the source's prices are rates of ours, in the order of ours. */
 const RATE_KEYS: readonly (readonly [string, keyof Rates])[] = [
-  ["input_mtok", "input"], ["output_mtok", "output"], ["cache_read_mtok", "cacheRead"], ["cache_write_mtok", "cacheWrite"],
-  ["cache_write_1h_mtok", "cacheWrite1h"], ["output_reasoning_mtok", "reasoning"], ["requests_kcount", "requests"],
+  ["input_mtok", "input"],
+  ["output_mtok", "output"],
+  ["cache_read_mtok", "cacheRead"],
+  ["cache_write_mtok", "cacheWrite"],
+  ["cache_write_1h_mtok", "cacheWrite1h"],
+  ["output_reasoning_mtok", "reasoning"],
+  ["requests_kcount", "requests"],
 ];
 const isRate = (key: string): boolean => RATE_KEYS.some(([name]) => name === key);
 
@@ -28,10 +34,12 @@ export async function sourceRows(date: string): Promise<readonly Row[]> {
   const providers = await waitForUpdate();
   if (providers === null) throw new Error("the price data package holds no providers; reinstall the devDependencies");
   const source = `@pydantic/genai-prices@${await sourceVersion()}`;
-  return providers.flatMap((provider) => provider.models.flatMap((model) => {
-    const prices = entries(model);
-    return prices === undefined ? [] : [rowOf(provider, model, prices, source, date)];
-  }));
+  return providers.flatMap((provider) =>
+    provider.models.flatMap((model) => {
+      const prices = entries(model);
+      return prices === undefined ? [] : [rowOf(provider, model, prices, source, date)];
+    }),
+  );
 }
 
 function rowOf(provider: Provider, model: ModelInfo, prices: readonly PriceEntry[], source: string, date: string): Row {
@@ -62,7 +70,9 @@ function cacheOf(prices: readonly PriceEntry[]): CacheBehaviour {
   return { mode: reads ? "implicit" : "unknown" };
 }
 
-function list(model: ModelInfo): readonly { readonly constraint?: { readonly type: string } | undefined; readonly prices: ModelPrice }[] {
+function list(
+  model: ModelInfo,
+): readonly { readonly constraint?: { readonly type: string } | undefined; readonly prices: ModelPrice }[] {
   return Array.isArray(model.prices) ? model.prices : [{ prices: model.prices }];
 }
 
@@ -71,17 +81,27 @@ function entries(model: ModelInfo): readonly PriceEntry[] | undefined {
   const found: PriceEntry[] = [];
   let from: string | undefined;
   for (const { constraint, prices } of list(model)) {
-    if (prices.input_mtok === undefined || prices.output_mtok === undefined || Object.keys(prices).some((key) => HIDDEN.has(key))) return undefined;
+    if (
+      prices.input_mtok === undefined ||
+      prices.output_mtok === undefined ||
+      Object.keys(prices).some((key) => HIDDEN.has(key))
+    )
+      return undefined;
     let hours: PriceEntry["hours"];
     if (constraint !== undefined && "start_date" in constraint) from = String(constraint.start_date);
     if (constraint !== undefined && "start_time" in constraint && "end_time" in constraint) {
       const start = OPEN_WINDOW.exec(String(constraint.start_time))?.[1];
       const end = OPEN_WINDOW.exec(String(constraint.end_time))?.[1];
-      if (start === undefined || end === undefined) throw new Error(`${model.id}: expected hours in whole minutes of UTC, got ${JSON.stringify(constraint)}`);
+      if (start === undefined || end === undefined)
+        throw new Error(`${model.id}: expected hours in whole minutes of UTC, got ${JSON.stringify(constraint)}`);
       // Hours listed behind a date are the hours of that price list, not of the one before it.
       hours = { start, end };
     }
-    found.push({ ...(from === undefined ? {} : { from }), ...(hours === undefined ? {} : { hours }), ...tiersOf(prices) });
+    found.push({
+      ...(from === undefined ? {} : { from }),
+      ...(hours === undefined ? {} : { hours }),
+      ...tiersOf(prices),
+    });
   }
   return found;
 }
@@ -89,13 +109,16 @@ function entries(model: ModelInfo): readonly PriceEntry[] | undefined {
 /** Base rates, and the whole set of rates from each long-context threshold on. */
 function tiersOf(prices: ModelPrice): { rates: Rates; tiers?: readonly Tier[] } {
   const starts = new Set<number>();
-  for (const price of Object.values(prices)) if (typeof price === "object") for (const tier of price.tiers) starts.add(tier.start);
+  for (const price of Object.values(prices))
+    if (typeof price === "object") for (const tier of price.tiers) starts.add(tier.start);
   const above = (start: number): Rates => {
     const rates: { -readonly [K in keyof Rates]: Rates[K] } = {};
     for (const [key, name] of RATE_KEYS) {
       const price = prices[key];
       if (price === undefined) continue;
-      rates[name] = decimal(typeof price === "number" ? price : price.tiers.findLast((tier) => tier.start <= start)?.price ?? price.base);
+      rates[name] = decimal(
+        typeof price === "number" ? price : (price.tiers.findLast((tier) => tier.start <= start)?.price ?? price.base),
+      );
     }
     return rates;
   };
@@ -121,10 +144,19 @@ function aliasesOf(provider: Provider, model: ModelInfo): readonly string[] {
   };
   walk(model.match);
   if (provider.id === "aws") for (const name of [...names]) names.add(`${name}-v1:0`);
-  return [...names].filter((name) => name !== model.id && /[\w)]$/.test(name) && firstMatch(provider, name) === model && !provider.models.some(({ id }) => id === name)).sort();
+  return [...names]
+    .filter(
+      (name) =>
+        name !== model.id &&
+        /[\w)]$/.test(name) &&
+        firstMatch(provider, name) === model &&
+        !provider.models.some(({ id }) => id === name),
+    )
+    .sort();
 }
 
-const firstMatch = (provider: Provider, name: string): ModelInfo | undefined => provider.models.find((model) => matches(model.match, name));
+const firstMatch = (provider: Provider, name: string): ModelInfo | undefined =>
+  provider.models.find((model) => matches(model.match, name));
 
 function matches(logic: MatchLogic, name: string): boolean {
   const text = name.toLowerCase();

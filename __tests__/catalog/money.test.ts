@@ -1,6 +1,19 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type Money, ZERO, add, format, fromDollars, money, mulDivRoundHalfUp, mulDivRoundUp, parseRate, subtract, toDollars, toNumber } from "../../catalog/money.ts";
+import {
+  add,
+  format,
+  fromDollars,
+  type Money,
+  money,
+  mulDivRoundHalfUp,
+  mulDivRoundUp,
+  parseRate,
+  subtract,
+  toDollars,
+  toNumber,
+  ZERO,
+} from "../../catalog/money.ts";
 
 const amounts = fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n }).map(money);
 
@@ -14,16 +27,22 @@ describe("money", () => {
     expect(fromDollars("1000000000")).toBe(10n ** 21n);
   });
 
-  test.each(["", "abc", "1.", ".5", "1,5", "$1", "NaN", "Infinity", "0x10", "1e", "0.0000000000001"])("refuses %j as dollars", (text) => {
-    expect(() => fromDollars(text)).toThrow(RangeError);
-  });
+  test.each(["", "abc", "1.", ".5", "1,5", "$1", "NaN", "Infinity", "0x10", "1e", "0.0000000000001"])(
+    "refuses %j as dollars",
+    (text) => {
+      expect(() => fromDollars(text)).toThrow(RangeError);
+    },
+  );
 
   test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e-13])("refuses the number %p as dollars", (value) => {
     expect(() => fromDollars(value)).toThrow(RangeError);
   });
 
   test("survives a round trip through dollars", () => {
-    fc.assert(fc.property(amounts, (amount) => fromDollars(toDollars(amount)) === amount), { numRuns: 2_000 });
+    fc.assert(
+      fc.property(amounts, (amount) => fromDollars(toDollars(amount)) === amount),
+      { numRuns: 2_000 },
+    );
   });
 
   test("does not drift over a million additions", () => {
@@ -37,10 +56,13 @@ describe("money", () => {
   });
 
   test("comes home whole however it is carved, and in any order", () => {
-    fc.assert(fc.property(fc.array(amounts, { maxLength: 50 }), amounts, (carves, whole) => {
-      const left = carves.reduce<Money>(subtract, whole);
-      return add(left, ...carves) === whole && add(...carves.toReversed(), left) === whole;
-    }), { numRuns: 2_000 });
+    fc.assert(
+      fc.property(fc.array(amounts, { maxLength: 50 }), amounts, (carves, whole) => {
+        const left = carves.reduce<Money>(subtract, whole);
+        return add(left, ...carves) === whole && add(...carves.toReversed(), left) === whole;
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   test("is shown with at least cents and no more digits than matter", () => {
@@ -68,11 +90,14 @@ describe("rounding", () => {
 
   test("leaves a rest of at least minus a half and less than a half; rounding up leaves none", () => {
     const any = fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n });
-    fc.assert(fc.property(any, any, fc.bigInt({ min: 1n, max: 10n ** 12n }), (a, b, divisor) => {
-      const rest = 2n * (a * b - mulDivRoundHalfUp(a, b, divisor) * divisor);
-      const over = mulDivRoundUp(a, b, divisor) * divisor - a * b;
-      return -divisor <= rest && rest < divisor && 0n <= over && over < divisor;
-    }), { numRuns: 2_000 });
+    fc.assert(
+      fc.property(any, any, fc.bigInt({ min: 1n, max: 10n ** 12n }), (a, b, divisor) => {
+        const rest = 2n * (a * b - mulDivRoundHalfUp(a, b, divisor) * divisor);
+        const over = mulDivRoundUp(a, b, divisor) * divisor - a * b;
+        return -divisor <= rest && rest < divisor && 0n <= over && over < divisor;
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });
 

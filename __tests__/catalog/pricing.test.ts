@@ -1,17 +1,37 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type PricedUsage, type Pricing, catalog, ceiling, fromDollars, isPriced, priceUsage, toDollars } from "../../catalog/index.ts";
+import {
+  catalog,
+  ceiling,
+  fromDollars,
+  isPriced,
+  type PricedUsage,
+  type Pricing,
+  priceUsage,
+  toDollars,
+} from "../../catalog/index.ts";
 import { priced, rowOf } from "./rows.ts";
 
 const NOON = new Date("2026-11-30T12:00:00Z");
-const usageOf = (changes: Partial<PricedUsage> = {}): PricedUsage => ({ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0, ...changes });
+const usageOf = (changes: Partial<PricedUsage> = {}): PricedUsage => ({
+  input: 0,
+  output: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  reasoning: 0,
+  ...changes,
+});
 const dollars = (pricing: Pricing): string => (isPriced(pricing) ? toDollars(pricing.cost) : pricing.unpriced);
 
 describe("a settled call", () => {
   test("costs what every class of its tokens costs", () => {
     // 1,000 fresh × 1 + 2,000 read × 0.1 + 500 written × 1.25 + 100 out × 5 = 1,000 + 200 + 625 + 500 = 2,325 millionths.
     const usage = usageOf({ input: 3_500, cacheRead: 2_000, cacheWrite: 500, output: 100, reasoning: 40 });
-    expect(priceUsage(rowOf(), usage, NOON)).toEqual({ cost: fromDollars("0.002325"), basis: "public_catalog", tier: "standard" });
+    expect(priceUsage(rowOf(), usage, NOON)).toEqual({
+      cost: fromDollars("0.002325"),
+      basis: "public_catalog",
+      tier: "standard",
+    });
   });
 
   test("bills reasoning at its own rate where there is one", () => {
@@ -23,7 +43,9 @@ describe("a settled call", () => {
   test("bills hour-long cache writes at their own rate", () => {
     const row = priced({ rates: { input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25", cacheWrite1h: "2" } });
     // 300 × 1.25 + 200 × 2 = 775 millionths.
-    expect(dollars(priceUsage(row, usageOf({ input: 500, cacheWrite: 500, cacheWrite1h: 200 }), NOON))).toBe("0.000775");
+    expect(dollars(priceUsage(row, usageOf({ input: 500, cacheWrite: 500, cacheWrite1h: 200 }), NOON))).toBe(
+      "0.000775",
+    );
   });
 
   test("bills a price for the request beside the tokens", () => {
@@ -34,17 +56,33 @@ describe("a settled call", () => {
 
   test("is rounded half up, once", () => {
     // 0.5 and 0.4 picodollars a token.
-    expect(priceUsage(priced({ rates: { input: "0.0000005", output: "0" } }), usageOf({ input: 1 }), NOON)).toMatchObject({ cost: 1n });
-    expect(priceUsage(priced({ rates: { input: "0.0000004", output: "0" } }), usageOf({ input: 1 }), NOON)).toMatchObject({ cost: 0n });
+    expect(
+      priceUsage(priced({ rates: { input: "0.0000005", output: "0" } }), usageOf({ input: 1 }), NOON),
+    ).toMatchObject({ cost: 1n });
+    expect(
+      priceUsage(priced({ rates: { input: "0.0000004", output: "0" } }), usageOf({ input: 1 }), NOON),
+    ).toMatchObject({ cost: 0n });
     // Two halves are one, not two: the parts are not rounded.
-    expect(priceUsage(priced({ rates: { input: "0.0000005", output: "0.0000005" } }), usageOf({ input: 1, output: 1 }), NOON)).toMatchObject({ cost: 1n });
+    expect(
+      priceUsage(
+        priced({ rates: { input: "0.0000005", output: "0.0000005" } }),
+        usageOf({ input: 1, output: 1 }),
+        NOON,
+      ),
+    ).toMatchObject({ cost: 1n });
   });
 
   test.each([
-    ["input", { input: 1 }], ["output", { output: 1 }], ["output", { output: 1, reasoning: 1 }], ["cacheRead", { input: 1, cacheRead: 1 }],
-    ["cacheWrite", { input: 1, cacheWrite: 1 }], ["cacheWrite1h", { input: 1, cacheWrite: 1, cacheWrite1h: 1 }],
+    ["input", { input: 1 }],
+    ["output", { output: 1 }],
+    ["output", { output: 1, reasoning: 1 }],
+    ["cacheRead", { input: 1, cacheRead: 1 }],
+    ["cacheWrite", { input: 1, cacheWrite: 1 }],
+    ["cacheWrite1h", { input: 1, cacheWrite: 1, cacheWrite1h: 1 }],
   ] as const)("is unpriced when the %s rate it needs is missing", (name, usage) => {
-    expect(priceUsage(priced({ rates: { requests: "0" } }), usageOf(usage), NOON)).toEqual({ unpriced: `acme/one has no ${name} rate` });
+    expect(priceUsage(priced({ rates: { requests: "0" } }), usageOf(usage), NOON)).toEqual({
+      unpriced: `acme/one has no ${name} rate`,
+    });
   });
 
   test("does not need a rate of which there are no tokens", () => {
@@ -52,8 +90,14 @@ describe("a settled call", () => {
   });
 
   test.each([
-    [{ input: -1 }], [{ input: 1.5 }], [{ output: Number.NaN }], [{ output: Number.POSITIVE_INFINITY }], [{ cacheRead: 1 }],
-    [{ input: 2, cacheRead: 1, cacheWrite: 2 }], [{ reasoning: 1 }], [{ input: 5, cacheWrite: 1, cacheWrite1h: 2 }],
+    [{ input: -1 }],
+    [{ input: 1.5 }],
+    [{ output: Number.NaN }],
+    [{ output: Number.POSITIVE_INFINITY }],
+    [{ cacheRead: 1 }],
+    [{ input: 2, cacheRead: 1, cacheWrite: 2 }],
+    [{ reasoning: 1 }],
+    [{ input: 5, cacheWrite: 1, cacheWrite1h: 2 }],
   ])("is unpriced when its usage %j cannot be", (usage) => {
     expect(isPriced(priceUsage(rowOf(), usageOf(usage), NOON))).toBe(false);
   });
@@ -67,12 +111,21 @@ describe("a settled call", () => {
 });
 
 describe("the conditions of a price", () => {
-  const long = priced({ rates: { input: "1", output: "5" }, tiers: [{ above: 200_000, rates: { input: "2", output: "7.5" } }] });
+  const long = priced({
+    rates: { input: "1", output: "5" },
+    tiers: [{ above: 200_000, rates: { input: "2", output: "7.5" } }],
+  });
 
   test("a long context bills the whole request at its tier", () => {
     // 200,000 × 1 = 0.2 dollars; one token more and all of them cost double: 200,001 × 2.
-    expect(priceUsage(long, usageOf({ input: 200_000 }), NOON)).toMatchObject({ cost: fromDollars("0.2"), tier: "standard" });
-    expect(priceUsage(long, usageOf({ input: 200_001 }), NOON)).toMatchObject({ cost: fromDollars("0.400002"), tier: "over 200000" });
+    expect(priceUsage(long, usageOf({ input: 200_000 }), NOON)).toMatchObject({
+      cost: fromDollars("0.2"),
+      tier: "standard",
+    });
+    expect(priceUsage(long, usageOf({ input: 200_001 }), NOON)).toMatchObject({
+      cost: fromDollars("0.400002"),
+      tier: "over 200000",
+    });
   });
 
   test("a price starts on its day, and hours decide within the day", () => {
@@ -90,7 +143,9 @@ describe("the conditions of a price", () => {
     expect(at("2026-08-17T04:00:00Z")).toBe("2");
     expect(at("2026-08-17T23:00:00Z")).toBe("8");
     expect(at("2026-08-18T00:29:59Z")).toBe("8");
-    expect(priceUsage(row, usageOf(), new Date("2026-08-17T02:00:00Z"))).toMatchObject({ tier: "standard 01:00-04:00 UTC" });
+    expect(priceUsage(row, usageOf(), new Date("2026-08-17T02:00:00Z"))).toMatchObject({
+      tier: "standard 01:00-04:00 UTC",
+    });
   });
 });
 
@@ -104,7 +159,14 @@ describe("the ceiling of a call", () => {
     // 2,000 × 1.25 + 1,500 × 5 = 10,000 millionths.
     expect(most(rowOf(), 2_000, 1_500, NOON)).toBe("0.01");
     // The worst output rate is the reasoning rate: 1,000 × 9.
-    expect(most(priced({ rates: { input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25", reasoning: "9" } }), 0, 1_000, NOON)).toBe("0.009");
+    expect(
+      most(
+        priced({ rates: { input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25", reasoning: "9" } }),
+        0,
+        1_000,
+        NOON,
+      ),
+    ).toBe("0.009");
   });
 
   test("counts an hour-long cache write unless the request asks for none", () => {
@@ -114,7 +176,10 @@ describe("the ceiling of a call", () => {
   });
 
   test("counts every tier the call can fall into", () => {
-    const row = rowOf({ cache: { mode: "unknown" }, prices: [{ rates: { input: "1", output: "5" }, tiers: [{ above: 1_000, rates: { input: "2", output: "4" } }] }] });
+    const row = rowOf({
+      cache: { mode: "unknown" },
+      prices: [{ rates: { input: "1", output: "5" }, tiers: [{ above: 1_000, rates: { input: "2", output: "4" } }] }],
+    });
     expect(most(row, 1_000, 1_000, NOON)).toBe("0.006");
     // Over the threshold 1,001 × 2 + 1,000 × 4 = 6,002; with few tokens in the first tier is worse: 1,001 × 1 + 10,000 × 5.
     expect(most(row, 1_001, 1_000, NOON)).toBe("0.006002");
@@ -122,7 +187,8 @@ describe("the ceiling of a call", () => {
   });
 
   test("is unpriced without a rate that can apply", () => {
-    const without = (mode: "explicit" | "implicit" | "unsupported" | "unknown", rates: object): string => most(rowOf({ cache: { mode }, prices: [{ rates }] }), 1, 1, NOON);
+    const without = (mode: "explicit" | "implicit" | "unsupported" | "unknown", rates: object): string =>
+      most(rowOf({ cache: { mode }, prices: [{ rates }] }), 1, 1, NOON);
     expect(without("unknown", { output: "1" })).toBe("acme/one has no input rate");
     expect(without("unknown", { input: "1" })).toBe("acme/one has no output rate");
     expect(without("implicit", { input: "1", output: "1" })).toBe("acme/one has no cacheRead rate");
@@ -134,24 +200,42 @@ describe("the ceiling of a call", () => {
   test("is never below what any row of the catalog settles at, at any hour", () => {
     const { rows } = catalog();
     const world = fc.record({
-      row: fc.nat(rows.length - 1), input: fc.nat(600_000), output: fc.nat(100_000), read: fc.double({ min: 0, max: 1, noNaN: true }), write: fc.double({ min: 0, max: 1, noNaN: true }),
-      hour: fc.double({ min: 0, max: 1, noNaN: true }), reasoning: fc.double({ min: 0, max: 1, noNaN: true }), at: fc.date({ min: new Date("2026-01-01T00:00:00Z"), max: new Date("2027-06-01T00:00:00Z"), noInvalidDate: true }),
-      slackIn: fc.nat(100_000), slackOut: fc.nat(10_000),
+      row: fc.nat(rows.length - 1),
+      input: fc.nat(600_000),
+      output: fc.nat(100_000),
+      read: fc.double({ min: 0, max: 1, noNaN: true }),
+      write: fc.double({ min: 0, max: 1, noNaN: true }),
+      hour: fc.double({ min: 0, max: 1, noNaN: true }),
+      reasoning: fc.double({ min: 0, max: 1, noNaN: true }),
+      at: fc.date({
+        min: new Date("2026-01-01T00:00:00Z"),
+        max: new Date("2027-06-01T00:00:00Z"),
+        noInvalidDate: true,
+      }),
+      slackIn: fc.nat(100_000),
+      slackOut: fc.nat(10_000),
     });
     let compared = 0;
-    fc.assert(fc.property(world, ({ row: at, input, output, read, write, hour, reasoning, at: date, slackIn, slackOut }) => {
-      const row = rows[at];
-      if (row === undefined) return false;
-      const { rates } = row.prices[0] ?? { rates: {} };
-      const cacheRead = rates.cacheRead === undefined ? 0 : Math.floor(input * read);
-      const cacheWrite = rates.cacheWrite === undefined ? 0 : Math.floor((input - cacheRead) * write);
-      const cacheWrite1h = rates.cacheWrite1h === undefined ? 0 : Math.floor(cacheWrite * hour);
-      const settled = priceUsage(row, { input, output, cacheRead, cacheWrite, reasoning: Math.floor(output * reasoning), cacheWrite1h }, date);
-      const bound = ceiling(row, input + slackIn, output + slackOut, date);
-      if (!isPriced(settled) || !isPriced(bound)) return true;
-      compared += 1;
-      return settled.cost <= bound.cost;
-    }), { numRuns: 5_000 });
+    fc.assert(
+      fc.property(world, ({ row: at, input, output, read, write, hour, reasoning, at: date, slackIn, slackOut }) => {
+        const row = rows[at];
+        if (row === undefined) return false;
+        const { rates } = row.prices[0] ?? { rates: {} };
+        const cacheRead = rates.cacheRead === undefined ? 0 : Math.floor(input * read);
+        const cacheWrite = rates.cacheWrite === undefined ? 0 : Math.floor((input - cacheRead) * write);
+        const cacheWrite1h = rates.cacheWrite1h === undefined ? 0 : Math.floor(cacheWrite * hour);
+        const settled = priceUsage(
+          row,
+          { input, output, cacheRead, cacheWrite, reasoning: Math.floor(output * reasoning), cacheWrite1h },
+          date,
+        );
+        const bound = ceiling(row, input + slackIn, output + slackOut, date);
+        if (!isPriced(settled) || !isPriced(bound)) return true;
+        compared += 1;
+        return settled.cost <= bound.cost;
+      }),
+      { numRuns: 5_000 },
+    );
     expect(compared).toBeGreaterThan(4_900);
   });
 });
