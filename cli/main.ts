@@ -114,10 +114,11 @@ async function explainUsage(
 const invoked = process.argv[1];
 if (invoked !== undefined && realpathSync(invoked) === fileURLToPath(import.meta.url)) {
   // A stray rejection in a user's tool or plugin ends the process, but never with a stack trace.
-  const stray = (error: unknown): void =>
-    void import("./render/error.ts").then(
-      ({ printError }) => (printError(error, terminal()), process.exit(EXIT.failed)),
-    );
+  const stray = async (error: unknown): Promise<void> => {
+    const { printError } = await import("./render/error.ts");
+    printError(error, terminal());
+    process.exit(EXIT.failed);
+  };
   process.on("uncaughtException", stray).on("unhandledRejection", stray);
   const code = await main(process.argv.slice(2));
   // Both streams are flushed first: a pipe may still hold the end of the output.

@@ -104,7 +104,7 @@ const SCRIPT = `import type { Script } from "caveman-agent/testing";
  * What the model says while no provider credential is set: it looks the order up, then answers. The same script drives
  * the test.
  */
-const script: Script = ({ prompt }) => {
+export const script: Script = ({ prompt }) => {
   const last = prompt.at(-1);
   if (last?.role === "tool") return { text: "Your order has shipped and is on its way." };
   const order = /[A-Z]-[0-9]{4}/.exec(JSON.stringify(last?.content))?.[0];
@@ -112,7 +112,8 @@ const script: Script = ({ prompt }) => {
   return { toolCalls: [{ name: "lookup_order", input: { order_id: order } }] };
 };
 
-export default script;
+/** It passes for this model: its limits and prices apply, marked as simulated. */
+export default { script, as: "anthropic/claude-haiku-4-5" };
 `;
 
 const CONFIG = `import { defineConfig } from "caveman-agent";
@@ -127,7 +128,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createCaveman, loadAgentDir } from "caveman-agent";
 import { scripted } from "caveman-agent/testing";
-import script from "../model.script.ts";
+import { script } from "../model.script.ts";
 
 test("an order is looked up before it is answered", async () => {
   const { agent, run, dir } = await loadAgentDir(fileURLToPath(new URL("..", import.meta.url)));

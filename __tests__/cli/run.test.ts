@@ -146,6 +146,18 @@ describe("run", () => {
     });
   });
 
+  test("--max-usd is the run's budget: kept within it, the receipt shows it; what cannot be paid stops the run, exit 3", async () => {
+    await using dir = await shop({
+      "model.script.json": `{ "as": "anthropic/claude-haiku-4-5", "script": ${SCRIPT} }`,
+    });
+    const enough = await here(["run", join(dir.path, "agent.ts"), "hi", "--max-usd", "0.5", "--json"]);
+    expect(enough.code).toBe(0);
+    expect(JSON.parse(enough.out)).toMatchObject({ receipt: { denomination: "usd", max: 0.5, capBreached: false } });
+    const little = await here(["run", join(dir.path, "agent.ts"), "hi", "--max-usd", "0.0000001"]);
+    expect(little.err).toContain("run stopped — budget exhausted");
+    expect(little.code).toBe(3);
+  });
+
   test("the export may be called agent, and a config of the agent's folder comes before that of the working directory", async () => {
     await using dir = await shop({
       "caveman.config.json": '{ "preset": "nonsense" }',
