@@ -1,12 +1,23 @@
 /** The library: define agents, run them, read what they did. */
 import {
-  type AgentDefinition, CavemanError, type Clock, createKernel, type Kernel, type Outcome, type Plugin, type PluginFactory, type Run, type RunEvent, type RunInput, type RunOptions,
+  type AgentDefinition,
+  CavemanError,
+  type Clock,
+  createKernel,
+  type Kernel,
+  type Outcome,
+  type Plugin,
+  type PluginFactory,
+  type Run,
+  type RunEvent,
+  type RunInput,
+  type RunOptions,
 } from "./kernel/index.ts";
 import { type Receipt, Receipts } from "./plugins/index.ts";
 import { type PresetName, presets, standard } from "./presets/index.ts";
 
-export * from "./kernel/index.ts";
 export { type CavemanConfig, defineConfig, loadConfig } from "./cli/config.ts";
+export * from "./kernel/index.ts";
 export { type LoadedAgent, loadAgentDir } from "./plugins/agent-dir/index.ts";
 export { type Receipt, renderReceipt } from "./plugins/index.ts";
 
@@ -23,7 +34,8 @@ export interface RunFigures {
 }
 
 /** How a run ended, what it spent, and its receipt. Every figure is local: `claimBasis` is always `inferred`. */
-export type RunResult = Omit<Outcome, "error"> & RunFigures & { readonly receipt: Receipt; readonly claimBasis: "inferred" };
+export type RunResult = Omit<Outcome, "error"> &
+  RunFigures & { readonly receipt: Receipt; readonly claimBasis: "inferred" };
 
 /** A failed run: the real code, and the receipt of what was spent before it failed. */
 export class CavemanRunError extends CavemanError {
@@ -48,7 +60,10 @@ export interface CavemanOptions {
 }
 
 /** The events of a stream; the terminal ones carry the result with its receipt. */
-export type StreamEvent = Exclude<RunEvent, { type: "run_end" | "run_error" }> | (Extract<RunEvent, { type: "run_end" }> & { readonly receipt: Receipt }) | (Extract<RunEvent, { type: "run_error" }> & { readonly receipt: Receipt });
+export type StreamEvent =
+  | Exclude<RunEvent, { type: "run_end" | "run_error" }>
+  | (Extract<RunEvent, { type: "run_end" }> & { readonly receipt: Receipt })
+  | (Extract<RunEvent, { type: "run_error" }> & { readonly receipt: Receipt });
 
 export interface Caveman {
   readonly kernel: Kernel;
@@ -62,22 +77,40 @@ const nameOf = (plugin: Plugin | PluginFactory): string => ("pluginName" in plug
 /** Assembles a runtime. @throws CavemanError when the plugins do not fit together. */
 export function createCaveman(options: CavemanOptions = {}): Caveman {
   const { preset = "standard", plugins = [], run: defaults = {} } = options;
-  if (typeof preset === "string" && !(preset in presets)) throw new CavemanError("cave_option_invalid", { place: "preset", expected: Object.keys(presets).join(", "), received: JSON.stringify(preset) });
+  if (typeof preset === "string" && !(preset in presets))
+    throw new CavemanError("cave_option_invalid", {
+      place: "preset",
+      expected: Object.keys(presets).join(", "),
+      received: JSON.stringify(preset),
+    });
   const base = typeof preset === "string" ? presets[preset]() : preset;
   const own = new Map(plugins.map((plugin) => [nameOf(plugin), plugin]));
-  const list = [...base.map((plugin) => own.get(nameOf(plugin)) ?? plugin), ...plugins.filter((plugin) => !base.some((other) => nameOf(other) === nameOf(plugin)))];
-  const kernel = createKernel({ plugins: list, ...(options.clock ? { clock: options.clock } : {}), ...(options.tapTimeoutMs ? { tapTimeoutMs: options.tapTimeoutMs } : {}) });
+  const list = [
+    ...base.map((plugin) => own.get(nameOf(plugin)) ?? plugin),
+    ...plugins.filter((plugin) => !base.some((other) => nameOf(other) === nameOf(plugin))),
+  ];
+  const kernel = createKernel({
+    plugins: list,
+    ...(options.clock ? { clock: options.clock } : {}),
+    ...(options.tapTimeoutMs ? { tapTimeoutMs: options.tapTimeoutMs } : {}),
+  });
   return Object.freeze({
     kernel,
     async run(agent: AgentDefinition, input: RunInput, runOptions: RunOptions = {}): Promise<RunResult> {
       const { run, done } = kernel.start(agent, input, { ...defaults, ...runOptions });
       return resultOf(run, await done);
     },
-    async *stream(agent: AgentDefinition, input: RunInput, runOptions: RunOptions = {}): AsyncGenerator<StreamEvent, void> {
+    async *stream(
+      agent: AgentDefinition,
+      input: RunInput,
+      runOptions: RunOptions = {},
+    ): AsyncGenerator<StreamEvent, void> {
       let live: Run | undefined;
       for await (const event of kernel.stream(agent, input, { ...defaults, ...runOptions }, (run) => (live = run))) {
         const terminal = event.type === "run_end" || event.type === "run_error";
-        yield terminal && live && event.runId === live.id ? { ...event, receipt: live.service(Receipts).receiptOf(live) } : (event as StreamEvent);
+        yield terminal && live && event.runId === live.id
+          ? { ...event, receipt: live.service(Receipts).receiptOf(live) }
+          : (event as StreamEvent);
       }
     },
   });
@@ -103,6 +136,11 @@ function figures(receipt: Receipt): RunFigures {
 let shared: Caveman | undefined;
 const runtime = (): Caveman => (shared ??= createCaveman({ preset: standard() }));
 /** Runs an agent on the `standard` preset. @throws CavemanRunError with the receipt when the run fails. */
-export const run = (agent: AgentDefinition, input: RunInput, options?: RunOptions): Promise<RunResult> => runtime().run(agent, input, options);
+export const run = (agent: AgentDefinition, input: RunInput, options?: RunOptions): Promise<RunResult> =>
+  runtime().run(agent, input, options);
 /** Streams an agent's events on the `standard` preset. */
-export const stream = (agent: AgentDefinition, input: RunInput, options?: RunOptions): AsyncGenerator<StreamEvent, void> => runtime().stream(agent, input, options);
+export const stream = (
+  agent: AgentDefinition,
+  input: RunInput,
+  options?: RunOptions,
+): AsyncGenerator<StreamEvent, void> => runtime().stream(agent, input, options);

@@ -2,7 +2,7 @@
 import type { AgentDefinition, Context, ModelSpec, Tool } from "./definition.ts";
 import type { CavemanError } from "./errors.ts";
 import type { CallId, Fact, Facts, FactType, Ledger, RunId, StopReason } from "./ledger.ts";
-import type { Bytes, CallBasis, CallOptions, CallPurpose, LanguageModel, ModelContent, ModelFilePart, ModelMessage, ModelPrompt, ModelTool, ResolvedModel, ToolOutput, Tokens, Usage } from "./model.ts";
+import type { Bytes, CallBasis, CallOptions, CallPurpose, LanguageModel, ModelContent, ModelFilePart, ModelMessage, ModelPrompt, ModelTool, ResolvedModel, Tokens, ToolOutput, Usage } from "./model.ts";
 import type { Rewrite, Transcript, View } from "./transcript.ts";
 
 /** Text, or parts of text, image and file. */

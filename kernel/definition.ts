@@ -112,6 +112,7 @@ export function frameworkTool<const S extends AnySchema, const O extends AnySche
   wholeNumber(code, `${place}.timeoutMs`, timeoutMs);
   if (typeof allowRepeat !== "boolean") refuse(code, `${place}.allowRepeat`, "true or false", typeof allowRepeat);
   if (typeof options.execute !== "function") refuse(code, `${place}.execute`, "a function", typeof options.execute);
+  if (options.inputJSONSchema !== undefined && (typeof options.inputJSONSchema !== "object" || options.inputJSONSchema === null)) refuse(code, `${place}.inputJSONSchema`, "a JSON schema", typeof options.inputJSONSchema);
   assertSchema(options.input, `${place}.input`);
   if (options.output) assertSchema(options.output, `${place}.output`);
   if (options.schemaSemanticsSHA256 !== undefined && !/^[0-9a-f]{64}$/.test(options.schemaSemanticsSHA256)) refuse(code, `${place}.schemaSemanticsSHA256`, "64 lowercase hex digits", "something else");
@@ -225,6 +226,7 @@ export function agent(options: { id: string; instructions: string | FileRef; mod
   if (!isModelSpec(model)) refuse(code, `agent ${id}.model`, "auto(), \"provider/model\" or a LanguageModelV4 object", typeof model === "string" ? JSON.stringify(model) : typeof model);
   oneOf(code, `agent ${id}.reasoning`, reasoning, ["off", "minimal", "low", "medium", "high"]);
   oneOf(code, `agent ${id}.sandbox`, sandbox, ["required", "fixture", "host"]);
+  if (options.memory !== undefined && (typeof options.memory !== "object" || options.memory === null)) refuse(code, `agent ${id}.memory`, "memory()", typeof options.memory);
   for (const [field, list] of [["tools", tools], ["contexts", contexts]] as const) if (!Array.isArray(list)) refuse(code, `agent ${id}.${field}`, "a list", typeof list);
   for (const segment of contexts) if (!made.has(segment as object)) refuse(code, `agent ${id}.contexts`, "segments built by context()", typeof segment);
   if (options.output !== undefined && !made.has(options.output)) refuse(code, `agent ${id}.output`, "output()", typeof options.output);
@@ -251,11 +253,14 @@ function brand(value: Record<string, unknown>): unknown {
     // The digest is made when first asked for: most runs never need it.
     const { name, description, inputJSONSchema, effect } = value;
     let digest: string | undefined;
-    Object.defineProperty(value, "digest", { enumerable: false, get: () => (digest ??= createHash("sha256").update(JSON.stringify({ name, description, inputJSONSchema, effect, source: String(value.execute) })).digest("hex")) });
+    Object.defineProperty(value, "digest", { enumerable: false, get: () => (digest ??= createHash("sha256").update(JSON.stringify({ name, description, inputJSONSchema, effect, source: value.subagent ? identity((value.subagent as SubagentSpec).agent) : String(value.execute) })).digest("hex")) });
   }
   made.add(value);
   return Object.freeze(value);
 }
+
+/** What a child is, for the digest of the tool that runs it. */
+const identity = (child: AgentDefinition): unknown => ({ ...child, model: typeof child.model === "object" ? child.model.modelId : String(child.model), tools: child.tools.map((entry) => entry.digest) });
 
 function unique(tools: readonly Tool[]): void {
   const seen = new Set<string>();

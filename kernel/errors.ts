@@ -85,7 +85,9 @@ export const codeOf = (error: unknown, fallback: string): string =>
 /** A short, safe description of anything thrown. */
 export const describe = (error: unknown): string => {
   try {
-    const text = error instanceof Error ? error.message : typeof error === "string" ? error : `a thrown ${typeof error}`;
+    // Read by shape: an error of another realm is no instance of this one's Error.
+    const said = typeof error === "object" && error !== null ? (error as { message?: unknown }).message : error;
+    const text = typeof said === "string" ? said : `a thrown ${error === null ? "null" : typeof error}`;
     return text.length > 2_000 ? `${text.slice(0, 2_000)}…` : text;
   } catch {
     return "an unreadable thrown value";

@@ -50,7 +50,8 @@ export type OnFailure = (hook: HookName, tap: TapInfo, error: CavemanError, payl
 type Compiled = { [H in HookName]: { callAsync(payload: Payloads[H], done: Done): void } };
 type Done = (error?: Error | null, result?: unknown) => void;
 
-const list = (value: string | readonly string[] | undefined): readonly string[] => (value === undefined ? [] : typeof value === "string" ? [value] : value);
+const TAP_KEYS = ["name", "stage", "before", "after", "guard", "timeoutMs"];
+const list = (value: string | readonly string[] | undefined): readonly string[] => (value === undefined ? [] : Array.isArray(value) ? value : [value as string]);
 export const DEFAULT_TAP_TIMEOUT_MS = 60_000;
 
 /** Gathers taps, orders them, compiles the six hooks. */
@@ -73,12 +74,16 @@ export class HookSet {
 
   #add(hook: HookName, plugin: string, options: TapOptions<HookName>, fn: TapFn<HookName>): void {
     if (this.#frozen) throw new CavemanError("cave_kernel_frozen", { place: `${plugin} on ${hook}` });
+    const odd = typeof options !== "object" || options === null ? typeof options : Object.keys(options).find((key) => !TAP_KEYS.includes(key));
+    if (odd !== undefined) throw new CavemanError("cave_plugin_invalid", { place: `${plugin} on ${hook}`, expected: `a name or { ${TAP_KEYS.join(", ")} }`, received: odd });
     const { name, guard = false, timeoutMs = this.#timeoutMs } = options;
     const stages: readonly string[] = STAGES[hook];
     const stage = options.stage ?? stages[0] ?? "";
     const place = `${hook} tap ${JSON.stringify(name)}`;
     if (typeof name !== "string" || (name !== plugin && !name.startsWith(`${plugin}:`))) throw new CavemanError("cave_plugin_invalid", { place, expected: `a name "${plugin}" or "${plugin}:part"`, received: String(name) });
     if (!stages.includes(stage)) throw new CavemanError("cave_plugin_order", { place, expected: stages.join(", "), received: stage });
+    if (typeof timeoutMs !== "number" || !(timeoutMs > 0)) throw new CavemanError("cave_plugin_invalid", { place, expected: "timeoutMs above 0", received: String(timeoutMs) });
+    if (![...list(options.before), ...list(options.after)].every((other) => typeof other === "string")) throw new CavemanError("cave_plugin_order", { place, expected: "names of taps in before and after", received: "something else" });
     if (typeof fn !== "function") throw new CavemanError("cave_plugin_invalid", { place, expected: "a function", received: typeof fn });
     if (this.#taps[hook].some((tap) => tap.options.name === name)) throw new CavemanError("cave_plugin_order", { place, expected: "one tap of this name on the hook", received: "two" });
     const info: TapInfo = { hook, name, plugin, stage, guard, totalMs: 0, calls: 0, failures: 0 };
@@ -177,7 +182,7 @@ export class HookSet {
   }
 }
 
-const isThenable = (value: unknown): value is PromiseLike<unknown> => typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+export const isThenable = (value: unknown): value is PromiseLike<unknown> => typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 
 interface Policy {
   before?(payload: Payloads[HookName]): unknown;

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { callModel, settling } from "./call.ts";
-import type { CallOutcome, CallRequest, Clock, Outcome, RunEvent, RunEventBody, RunInput, RunOptions, Run, Service, Settlement, Stop, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
+import type { CallOutcome, CallRequest, Clock, Outcome, Run, RunEvent, RunEventBody, RunInput, RunOptions, Service, Settlement, Stop, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
 import { ConversationState } from "./conversation.ts";
 import { type AgentDefinition, type Context, type FileRef, isFileRef, type Tool } from "./definition.ts";
 import { asCaveman, CavemanError, describe } from "./errors.ts";

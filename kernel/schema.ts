@@ -79,7 +79,7 @@ export function check(schemaOf: AnySchema, value: unknown): Check<unknown> | Pro
     return { ok: false, problem: result.issues.slice(0, 5).map((issue) => `${pathOf(issue.path)}${issue.message}`).join("; ") };
   };
   const result = schemaOf["~standard"].validate(value);
-  return result instanceof Promise ? result.then(read) : read(result);
+  return typeof (result as { then?: unknown })?.then === "function" ? (result as Promise<StandardResult<unknown>>).then(read) : read(result as StandardResult<unknown>);
 }
 
 const pathOf = (path: readonly unknown[] | undefined): string =>

@@ -4,7 +4,7 @@ import type { Denial, Hold, HoldSpec, OutputStage, Run, ToolCall, ToolOutcome, T
 import type { Tool, ToolContext } from "./definition.ts";
 import { asCaveman, CavemanError, codeOf, describe } from "./errors.ts";
 import { type HoldCount, Holds } from "./holds.ts";
-import { type HookSet, isDenial } from "./hooks.ts";
+import { type HookSet, isDenial, isThenable } from "./hooks.ts";
 import type { CallId } from "./ledger.ts";
 import type { ToolOutput } from "./model.ts";
 import { check } from "./schema.ts";
@@ -180,7 +180,7 @@ function perform(call: Pending, tool: Tool, input: unknown): unknown {
   if (call.executorOf) answer = call.executorOf(input, limit.signal);
   else if (tool.subagent) return spawned(call, tool, input);
   else answer = tool.execute(input, context);
-  if (!(answer instanceof Promise)) return answer;
+  if (!isThenable(answer)) return answer;
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       const error = new CavemanError("cave_tool_timeout", { place: `tool ${tool.name}`, expected: `an answer within ${tool.timeoutMs} ms`, received: "none" });
@@ -192,7 +192,7 @@ function perform(call: Pending, tool: Tool, input: unknown): unknown {
       limit.abort(run.signal.reason);
     };
     run.signal.addEventListener("abort", onAbort, { once: true });
-    (answer as Promise<unknown>).then(resolve, reject).finally(() => {
+    Promise.resolve(answer).then(resolve, reject).finally(() => {
       clearTimeout(timer);
       run.signal.removeEventListener("abort", onAbort);
     });
@@ -237,7 +237,7 @@ async function stages(call: Pending, output: ToolOutput, raw: unknown): Promise<
   let current = output;
   for (const stage of call.stages) {
     const next = stage(current, call, raw);
-    current = next instanceof Promise ? await next : next;
+    current = isThenable(next) ? await next : next;
     if (typeof current !== "object" || current === null || typeof current.type !== "string") throw new CavemanError("cave_plugin_failed", { place: `output of ${call.name}`, expected: "a tool output", received: typeof current });
   }
   return current;

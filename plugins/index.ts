@@ -13,4 +13,11 @@ export * from "./services.ts";
 export { budget, limits, pricing, providers, receipt, subagents };
 
 /** The built-in plugins a config may name. */
-export const builtinPlugins = Object.freeze({ budget, limits, pricing, providers, receipt, subagents } as unknown as Record<string, PluginFactory>);
+export const builtinPlugins = Object.freeze({
+  budget,
+  limits,
+  pricing,
+  providers,
+  receipt,
+  subagents,
+} as unknown as Record<string, PluginFactory>);

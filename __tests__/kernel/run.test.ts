@@ -1,19 +1,67 @@
 import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
-import { agent, type CallOptions, createConversation, createKernel, definePlugin, illegality, output, type Run, type RunEvent, schema, tool } from "../../kernel/index.ts";
+import {
+  agent,
+  type CallOptions,
+  createConversation,
+  createKernel,
+  definePlugin,
+  illegality,
+  output,
+  type Run,
+  type RunEvent,
+  schema,
+  tool,
+} from "../../kernel/index.ts";
 import { scripted } from "../../plugins/providers/scripted/index.ts";
 import { models, seededClock } from "../support/harness.ts";
 
-const kernel = (...plugins: Parameters<typeof createKernel>[0]["plugins"]) => createKernel({ plugins: [models, ...plugins] });
-const echo = tool({ name: "echo", description: "Echoes.", input: schema.object({ text: schema.string() }), effect: "read", execute: ({ text }) => text });
+const kernel = (...plugins: Parameters<typeof createKernel>[0]["plugins"]) =>
+  createKernel({ plugins: [models, ...plugins] });
+const echo = tool({
+  name: "echo",
+  description: "Echoes.",
+  input: schema.object({ text: schema.string() }),
+  effect: "read",
+  execute: ({ text }) => text,
+});
 const toolResults = (request: CallOptions): string[] =>
-  request.prompt.flatMap((message) => (message.role === "tool" ? message.content.flatMap((part) => (part.type === "tool-result" && "value" in part.output ? [String(part.output.value)] : [])) : []));
+  request.prompt.flatMap((message) =>
+    message.role === "tool"
+      ? message.content.flatMap((part) =>
+          part.type === "tool-result" && "value" in part.output ? [String(part.output.value)] : [],
+        )
+      : [],
+  );
 
 describe("what a tool does wrong becomes a result the model can act on", () => {
   const cases: [string, Parameters<typeof tool>[0]["execute"], unknown, string][] = [
-    ["throws", () => { throw new Error("boom"); }, { text: "x" }, "cave_tool_failed: boom"],
-    ["throws nothing", () => { throw undefined; }, { text: "x" }, "cave_tool_failed"],
-    ["returns a cycle", () => { const a: Record<string, unknown> = {}; a.a = a; return a; }, { text: "x" }, "cave_tool_result_unserializable"],
+    [
+      "throws",
+      () => {
+        throw new Error("boom");
+      },
+      { text: "x" },
+      "cave_tool_failed: boom",
+    ],
+    [
+      "throws nothing",
+      () => {
+        throw undefined;
+      },
+      { text: "x" },
+      "cave_tool_failed",
+    ],
+    [
+      "returns a cycle",
+      () => {
+        const a: Record<string, unknown> = {};
+        a.a = a;
+        return a;
+      },
+      { text: "x" },
+      "cave_tool_result_unserializable",
+    ],
     ["returns a BigInt", () => ({ n: 1n }), { text: "x" }, "cave_tool_result_unserializable"],
     ["never returns", () => new Promise(() => undefined), { text: "x" }, "cave_tool_timeout"],
     ["is given arguments of the wrong type", () => "no", { text: 1 }, "cave_tool_arguments_invalid"],
@@ -22,7 +70,14 @@ describe("what a tool does wrong becomes a result the model can act on", () => {
   ];
   test.each(cases)("a tool that %s", async (_name, execute, input, expected) => {
     const model = scripted([{ toolCalls: [{ name: "bad", input }] }, { text: "went on" }]);
-    const bad = tool({ name: "bad", description: "Bad.", input: schema.object({ text: schema.string() }), effect: "read", timeoutMs: 30, execute: execute as never });
+    const bad = tool({
+      name: "bad",
+      description: "Bad.",
+      input: schema.object({ text: schema.string() }),
+      effect: "read",
+      timeoutMs: 30,
+      execute: execute as never,
+    });
     const { run, done } = kernel().start(agent({ id: "a", instructions: "i", model, tools: [bad] }), "go");
     const outcome = await done;
     expect(outcome).toMatchObject({ stopReason: "complete", text: "went on" });
@@ -35,15 +90,28 @@ describe("what a tool does wrong becomes a result the model can act on", () => {
     const { run, done } = kernel().start(agent({ id: "a", instructions: "i", model, tools: [echo] }), "go");
     await done;
     expect(JSON.stringify(run.ledger.facts)).not.toContain("secret_name");
-    expect(run.ledger.of("tool.denied")[0]).toMatchObject({ name: "undeclared", declared: false, code: "cave_unknown_tool" });
+    expect(run.ledger.of("tool.denied")[0]).toMatchObject({
+      name: "undeclared",
+      declared: false,
+      code: "cave_unknown_tool",
+    });
   });
 
   test("an output that does not fit its schema is an error, and the raw value stays hidden", async () => {
-    const leaky = tool({ name: "leaky", description: "L.", input: schema.object({}), output: schema.object({ n: schema.number() }), effect: "read", execute: () => ({ n: "sk-raw-secret" }) as never });
+    const leaky = tool({
+      name: "leaky",
+      description: "L.",
+      input: schema.object({}),
+      output: schema.object({ n: schema.number() }),
+      effect: "read",
+      execute: () => ({ n: "sk-raw-secret" }) as never,
+    });
     const model = scripted([{ toolCalls: [{ name: "leaky", input: {} }] }, { text: "ok" }]);
     const { run, done } = kernel().start(agent({ id: "a", instructions: "i", model, tools: [leaky] }), "go");
     await done;
-    expect(JSON.stringify(run.transcript.view.messages.map((message) => message.value))).toContain("cave_tool_result_invalid");
+    expect(JSON.stringify(run.transcript.view.messages.map((message) => message.value))).toContain(
+      "cave_tool_result_invalid",
+    );
     expect(JSON.stringify(run.transcript.view.messages.map((message) => message.value))).not.toContain("sk-raw-secret");
   });
 });
@@ -52,7 +120,18 @@ describe("order of tools in a turn", () => {
   async function overlap(effect: "read" | "write"): Promise<number> {
     let running = 0;
     let most = 0;
-    const slow = tool({ name: "slow", description: "S.", input: schema.object({ n: schema.number() }), effect, execute: async () => { most = Math.max(most, ++running); await new Promise((resolve) => setTimeout(resolve, 5)); running--; return "ok"; } });
+    const slow = tool({
+      name: "slow",
+      description: "S.",
+      input: schema.object({ n: schema.number() }),
+      effect,
+      execute: async () => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        running--;
+        return "ok";
+      },
+    });
     const model = scripted([{ toolCalls: [1, 2, 3].map((n) => ({ name: "slow", input: { n } })) }, { text: "ok" }]);
     await kernel().start(agent({ id: "a", instructions: "i", model, tools: [slow] }), "go").done;
     return most;
@@ -62,17 +141,24 @@ describe("order of tools in a turn", () => {
 });
 
 describe("output schema", () => {
-  const shaped = (model: ReturnType<typeof scripted>, spec = schema.object({ answer: schema.string() }) as never) => agent({ id: "a", instructions: "i", model, output: output({ schema: spec }) });
+  const shaped = (model: ReturnType<typeof scripted>, spec = schema.object({ answer: schema.string() }) as never) =>
+    agent({ id: "a", instructions: "i", model, output: output({ schema: spec }) });
   test("a fitting answer is parsed", async () => {
     const outcome = await kernel().start(shaped(scripted([{ text: '{"answer":"42"}' }])), "go").done;
     expect(outcome.output).toEqual({ answer: "42" });
   });
   test("a Standard Schema works too", async () => {
-    const outcome = await kernel().start(shaped(scripted([{ text: '{"answer":"42"}' }]), z.object({ answer: z.string() }) as never), "go").done;
+    const outcome = await kernel().start(
+      shaped(scripted([{ text: '{"answer":"42"}' }]), z.object({ answer: z.string() }) as never),
+      "go",
+    ).done;
     expect(outcome.output).toEqual({ answer: "42" });
   });
   test("one repair turn, then the answer", async () => {
-    const { run, done } = kernel().start(shaped(scripted([{ text: "not json" }, { text: '```json\n{"answer":"ok"}\n```' }])), "go");
+    const { run, done } = kernel().start(
+      shaped(scripted([{ text: "not json" }, { text: '```json\n{"answer":"ok"}\n```' }])),
+      "go",
+    );
     expect((await done).output).toEqual({ answer: "ok" });
     expect(run.ledger.of("call.settled").map((fact) => fact.purpose)).toEqual(["turn", "repair"]);
   });
@@ -106,9 +192,12 @@ describe("conversations", () => {
     await first.done;
     expect((await kernel().start(a, "go", { conversation }).done).stopReason).toBe("complete");
   });
-  test.each([[null], [{}], [{ schema: "caveman.conversation.v1", messages: [{}], states: {} }], ["text"]])("a damaged form is refused: %j", (saved) => {
-    expect(() => createConversation(saved)).toThrow(/cave_conversation_invalid/);
-  });
+  test.each([[null], [{}], [{ schema: "caveman.conversation.v1", messages: [{}], states: {} }], ["text"]])(
+    "a damaged form is refused: %j",
+    (saved) => {
+      expect(() => createConversation(saved)).toThrow(/cave_conversation_invalid/);
+    },
+  );
 });
 
 describe("bad input is refused before any call", () => {
@@ -132,7 +221,11 @@ describe("same input, same plugins, same script, seeded clock", () => {
   test("the same ledger, apart from ids", async () => {
     const once = async (): Promise<string> => {
       const model = scripted([{ toolCalls: [{ name: "echo", input: { text: "a" } }] }, { text: "ok" }]);
-      const { run, done } = createKernel({ plugins: [models], clock: seededClock() }).start(agent({ id: "a", instructions: "i", model, tools: [echo] }), "go", { runId: "same" });
+      const { run, done } = createKernel({ plugins: [models], clock: seededClock() }).start(
+        agent({ id: "a", instructions: "i", model, tools: [echo] }),
+        "go",
+        { runId: "same" },
+      );
       await done;
       return JSON.stringify(run.ledger.facts);
     };
@@ -142,23 +235,62 @@ describe("same input, same plugins, same script, seeded clock", () => {
 
 describe("nested tools", () => {
   test("go through the same admission, and a denial reaches the composite as an error", async () => {
-    const inner = tool({ name: "inner", description: "I.", input: schema.object({ n: schema.number() }), effect: "read", execute: ({ n }) => n * 2 });
-    const outer = tool({
-      name: "outer", description: "O.", input: schema.object({}), effect: "read", nestedTools: [inner],
-      execute: async (_input, { call }) => [await call("inner", { n: 2 }), await call("inner", { n: 13 }).catch((error: Error) => error.message), await call("echo", {}).catch((error: Error) => error.message)],
+    const inner = tool({
+      name: "inner",
+      description: "I.",
+      input: schema.object({ n: schema.number() }),
+      effect: "read",
+      execute: ({ n }) => n * 2,
     });
-    const deny = definePlugin({ name: "deny", apply: (k) => k.hooks.admitTool.tap({ name: "deny", stage: "policy" }, (call) => ((call.input as { n?: number }).n === 13 ? { deny: { code: "unlucky", message: "not thirteen" } } : undefined)) });
-    const model = scripted((request, index) => (index === 0 ? { toolCalls: [{ name: "outer", input: {} }] } : { text: toolResults(request).join() }));
-    const { run, done } = kernel(deny()).start(agent({ id: "a", instructions: "i", model, tools: [outer, echo] }), "go");
-    expect(JSON.parse((await done).text)).toEqual([4, expect.stringContaining("not thirteen"), expect.stringContaining("cave_unknown_tool")]);
+    const outer = tool({
+      name: "outer",
+      description: "O.",
+      input: schema.object({}),
+      effect: "read",
+      nestedTools: [inner],
+      execute: async (_input, { call }) => [
+        await call("inner", { n: 2 }),
+        await call("inner", { n: 13 }).catch((error: Error) => error.message),
+        await call("echo", {}).catch((error: Error) => error.message),
+      ],
+    });
+    const deny = definePlugin({
+      name: "deny",
+      apply: (k) =>
+        k.hooks.admitTool.tap({ name: "deny", stage: "policy" }, (call) =>
+          (call.input as { n?: number }).n === 13 ? { deny: { code: "unlucky", message: "not thirteen" } } : undefined,
+        ),
+    });
+    const model = scripted((request, index) =>
+      index === 0 ? { toolCalls: [{ name: "outer", input: {} }] } : { text: toolResults(request).join() },
+    );
+    const { run, done } = kernel(deny()).start(
+      agent({ id: "a", instructions: "i", model, tools: [outer, echo] }),
+      "go",
+    );
+    expect(JSON.parse((await done).text)).toEqual([
+      4,
+      expect.stringContaining("not thirteen"),
+      expect.stringContaining("cave_unknown_tool"),
+    ]);
     expect(run.ledger.of("tool.denied").map((fact) => fact.nested)).toEqual([true, true]);
   });
 });
 
 describe("stops", () => {
   test("a stop is graceful: tools of the turn not yet started are answered, the run ends between calls", async () => {
-    const stopper = definePlugin({ name: "stopper", apply: (k) => k.hooks.admitTool.tap({ name: "stopper" }, (call) => void (call.toolCallId.endsWith("_1") && call.run.stop("loop_detected"))) });
-    const model = scripted([{ toolCalls: [1, 2, 3].map(() => ({ name: "echo", input: { text: "x" } })) }, { text: "never" }]);
+    const stopper = definePlugin({
+      name: "stopper",
+      apply: (k) =>
+        k.hooks.admitTool.tap(
+          { name: "stopper" },
+          (call) => void (call.toolCallId.endsWith("_1") && call.run.stop("loop_detected")),
+        ),
+    });
+    const model = scripted([
+      { toolCalls: [1, 2, 3].map(() => ({ name: "echo", input: { text: "x" } })) },
+      { text: "never" },
+    ]);
     const { run, done } = kernel(stopper()).start(agent({ id: "a", instructions: "i", model, tools: [echo] }), "go");
     expect((await done).stopReason).toBe("loop_detected");
     expect(run.ledger.of("tool.denied").map((fact) => fact.code)).toEqual(["cave_run_stopping", "cave_run_stopping"]);
@@ -181,7 +313,9 @@ describe("events", () => {
 
 describe("another framework's loop", () => {
   test("kernel.open gives a run that is closed by close()", async () => {
-    const { run, close } = await kernel().open(agent({ id: "a", instructions: "i", model: scripted([{ text: "hi" }]), tools: [echo] }));
+    const { run, close } = await kernel().open(
+      agent({ id: "a", instructions: "i", model: scripted([{ text: "hi" }]), tools: [echo] }),
+    );
     const answer = await run.call({ purpose: "turn" });
     expect(answer.text).toBe("hi");
     expect((await run.tool({ toolCallId: "1", name: "echo", input: { text: "x" } })).value).toBe("x");

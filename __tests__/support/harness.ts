@@ -1,7 +1,14 @@
 /** What kernel tests share: a plugin that hands the definition's model object to the kernel, and a seeded clock. */
 import { type Clock, definePlugin, type LanguageModel, type ResolvedModel } from "../../kernel/index.ts";
 
-export const resolved = (model: LanguageModel): ResolvedModel => ({ provider: model.provider, id: model.modelId, model, simulated: true, structuredOutput: true, route: "direct" });
+export const resolved = (model: LanguageModel): ResolvedModel => ({
+  provider: model.provider,
+  id: model.modelId,
+  model,
+  simulated: true,
+  structuredOutput: true,
+  route: "direct",
+});
 
 /** Resolves model objects, nothing else. */
 export const models = definePlugin({
@@ -24,11 +31,12 @@ export function seededClock(seed = 1): Clock {
       state = (state * 1_103_515_245 + 12_345) & 0x7fffffff;
       return state / 0x7fffffff;
     },
-    sleep: (ms, signal) => new Promise((resolve, reject) => {
-      now += ms;
-      if (signal.aborted) reject(signal.reason);
-      else setImmediate(resolve);
-    }),
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        now += ms;
+        if (signal.aborted) reject(signal.reason);
+        else setImmediate(resolve);
+      }),
   };
 }
 

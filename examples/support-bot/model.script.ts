@@ -8,7 +8,7 @@ type Request = Parameters<Extract<Script, (...args: never) => unknown>>[0];
 
 const script: Script = (request) =>
   request.tools?.some((tool) => tool.name === "search_notices") ? researcher(request) : support(request);
-export default script;
+export default { script, as: "anthropic/claude-haiku-4-5" };
 
 function support(request: Request): ScriptStep {
   const { asked, results } = read(request);

@@ -1,5 +1,6 @@
 /** Anthropic Messages. `input_tokens` is net of cache reads and writes; `output_tokens` includes thinking. */
-import type { ScriptFinish, Turn } from "./script.ts";
+import type { Turn } from "./script.ts";
+import type { ScriptFinish } from "./step.ts";
 import {
   demand,
   type Frame,

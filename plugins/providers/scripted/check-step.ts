@@ -1,7 +1,7 @@
 /** Refuses a step of the wrong shape before it is played: a field misspelt would otherwise be a test that tests nothing. */
 
-import type { ScriptStep, ScriptUsage } from "./script.ts";
 import { ScriptError } from "./script-error.ts";
+import type { ScriptStep, ScriptUsage } from "./step.ts";
 
 const finishes: readonly string[] = ["stop", "length", "content-filter", "tool-calls", "error", "other"];
 const moments: readonly string[] = ["before", "mid-stream", "cut"];

@@ -2,7 +2,8 @@
  * Gemini generateContent. `promptTokenCount` includes cached content, `candidatesTokenCount` leaves thoughts out, and cache
  * writes have no field. Arguments are an object on this wire: malformed ones become the vendor's MALFORMED_FUNCTION_CALL.
  */
-import type { Block, Fault, ScriptFinish, Turn } from "./script.ts";
+import type { Block, Fault, Turn } from "./script.ts";
+import type { ScriptFinish } from "./step.ts";
 import {
   demand,
   type Frame,

@@ -3,14 +3,8 @@
  * vendors' own wires. Both play the same scripts.
  */
 export { type ScriptedModel, type ScriptedOptions, scripted } from "./model.ts";
-export type {
-  Script,
-  ScriptFault,
-  ScriptFinish,
-  ScriptStep,
-  ScriptToolCall,
-  ScriptUsage,
-} from "./script.ts";
+export type { Script } from "./script.ts";
 export { ScriptError } from "./script-error.ts";
 export { type ModelServer, type ModelServerOptions, startModelServer } from "./server.ts";
+export type { ScriptFault, ScriptFinish, ScriptStep, ScriptToolCall, ScriptUsage } from "./step.ts";
 export type { Vendor, WireRequest } from "./wire.ts";

@@ -3,7 +3,8 @@
  * are counted, the words are not sent. A stream reports usage only to a client that asked with `include_usage`.
  */
 import { openaiErrorBody } from "./openai-error.ts";
-import type { ScriptFinish, Turn } from "./script.ts";
+import type { Turn } from "./script.ts";
+import type { ScriptFinish } from "./step.ts";
 import {
   demand,
   type Frame,
