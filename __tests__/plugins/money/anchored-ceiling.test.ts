@@ -61,8 +61,8 @@ describe("the ceiling of a call", () => {
   });
 
   test("over 30 calls with equal deltas the mean of bound to actual is at most 1.3 from the fourth on; bytes alone give 3 and more", () => {
-    // What an agent's turn adds: a call and rows of JSON, at 3 to 4 bytes a token.
-    const rows = (n: number): string => JSON.stringify(Array.from({ length: 12 }, (_, i) => ({ parcel: `PX-${n}${i}`, status: "in transit", hub: "Leipzig", weightKg: 1.5 + i, note: "left the depot before noon and waits for the evening lorry to the coast" })));
+    // What an agent's turn adds: a call, and the lines of a log with a remark, at 3 to 4 bytes a token.
+    const rows = (n: number): string => Array.from({ length: 12 }, (_, i) => `2026-05-0${1 + (i % 9)}T09:${10 + n}:${10 + i}Z PX-${n}${4_821 + i} hub=LEJ weight=${1.5 + i}kg scanned, left the depot and waits for the evening lorry`).join("\n");
     const run = (anchored: boolean): number => {
       const ceiling = new AnchoredCeiling();
       const transcript = new Transcript();
