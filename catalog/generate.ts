@@ -2,10 +2,11 @@
  * Builds `current.yaml`, the dated snapshot and the generated module from the price data and `overlay.yaml`.
  * Run: `node catalog/generate.ts`, or with `--check` to fail when what is on disk is not what it would write.
  */
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { renderManifest, renderModule, renderYaml } from "./render.ts";
+import { readText } from "./files.ts";
+import { renderManifest, renderModule, renderYaml, sha256 } from "./render.ts";
 import {
   type CacheBehaviour,
   type Capabilities,
@@ -15,6 +16,7 @@ import {
   type Rates,
   type Row,
 } from "./row.ts";
+import { MANIFEST, readDigests, SNAPSHOTS } from "./snapshots.ts";
 import { sourceRows } from "./source.ts";
 
 interface Correction extends Partial<Pick<Row, "prices" | "limits" | "lifecycle" | "unmetered">> {
@@ -45,8 +47,6 @@ interface Overlay {
 export type GeneratedTexts = Readonly<Record<string, string>>;
 
 const HERE = import.meta.dirname;
-const SNAPSHOTS = "snapshots";
-export const MANIFEST = `${SNAPSHOTS}/manifest.json`;
 
 /** The catalog as the price data and the overlay have it. */
 export async function buildCatalog(): Promise<CatalogFile> {
@@ -112,19 +112,16 @@ function ratesOn(prices: readonly PriceEntry[], date: string): Rates {
 const sameRates = (a: Rates, b: Rates): boolean =>
   JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
 
-/** What generating would write. An older snapshot is kept as it is. */
+/** What generating would write. Older snapshots and their digests are kept as they are. */
 export async function generate(): Promise<GeneratedTexts> {
   const file = await buildCatalog();
   const yaml = renderYaml(file);
-  const snapshots: Record<string, string> = {};
-  for (const name of await readdir(join(HERE, SNAPSHOTS))) {
-    if (name.endsWith(".yaml")) snapshots[name] = await readFile(join(HERE, SNAPSHOTS, name), "utf8");
-  }
-  snapshots[`${file.date}.yaml`] = yaml;
+  const name = `${file.date}.yaml`;
+  const digests = { ...(await readDigests(HERE)), [name]: sha256(yaml) };
   return {
     "current.yaml": yaml,
-    [`${SNAPSHOTS}/${file.date}.yaml`]: yaml,
-    [MANIFEST]: renderManifest(snapshots),
+    [`${SNAPSHOTS}/${name}`]: yaml,
+    [MANIFEST]: renderManifest(digests),
     "generated.ts": renderModule(file, yaml),
   };
 }
@@ -133,19 +130,10 @@ export async function generate(): Promise<GeneratedTexts> {
 export async function checkFresh(): Promise<string[]> {
   const problems: string[] = [];
   for (const [path, text] of Object.entries(await generate())) {
-    if ((await readText(path)) !== text)
+    if ((await readText(join(HERE, path))) !== text)
       problems.push(`catalog/${path} is not what catalog/generate.ts writes; run it and commit the result`);
   }
   return problems;
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(join(HERE, path), "utf8");
-  } catch (error) {
-    if (typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 async function main(check: boolean): Promise<void> {
@@ -156,7 +144,7 @@ async function main(check: boolean): Promise<void> {
     return;
   }
   for (const [path, text] of Object.entries(await generate())) {
-    const before = await readText(path);
+    const before = await readText(join(HERE, path));
     if (before === text) continue;
     if (path.endsWith(".yaml") && path.startsWith(SNAPSHOTS) && before !== undefined) {
       throw new Error(`catalog/${path} is a snapshot and never changes; give overlay.yaml a new date`);

@@ -1,6 +1,6 @@
 // Generated from current.yaml by catalog/generate.ts. Do not edit.
 import type { PackedCatalog } from "./pack.ts";
-export const CATALOG_SHA256 = "72d094d201cfd064197ea3b98db726beef777db0061a57d5caa39aabd9fee47e";
+export const CATALOG_SHA256 = "254ae4aa473e9e87e554ecec35a7540fa2abf3310053ef514835fc0a719edece";
 export const CATALOG_DATE = "2026-11-30";
 export const CATALOG_DATA: PackedCatalog = {
   date: CATALOG_DATE,

@@ -167,12 +167,10 @@ function liteLlmPrices(model: string, entry: Entry, faults: Pick<Fault, "where" 
       .flatMap((key) => TIER.exec(key)?.[1] ?? [])
       .map(Number),
   );
-  const tiers = [...thousands]
-    .sort((a, b) => a - b)
-    .reduce<readonly Tier[]>(
-      (all, k) => [...all, { above: k * 1_000, rates: ratesWith(`_above_${k}k_tokens`, all.at(-1)?.rates ?? base) }],
-      [],
-    );
+  const tiers: Tier[] = [];
+  for (const k of [...thousands].sort((a, b) => a - b)) {
+    tiers.push({ above: k * 1_000, rates: ratesWith(`_above_${k}k_tokens`, tiers.at(-1)?.rates ?? base) });
+  }
   return { rates: base, ...(tiers.length > 0 ? { tiers } : {}) };
 }
 

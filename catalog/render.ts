@@ -58,6 +58,7 @@ function line(row: Row): string {
 export function renderYaml(file: CatalogFile): string {
   return [
     "# Generated from the price data and overlay.yaml by catalog/generate.ts. Change the overlay, not this file.",
+    "# biome-ignore-all format: one row a line",
     "# Prices are US dollars per million tokens. One row a line, so that a change of price is one line of a diff.",
     `schema: ${file.schema}`,
     `date: ${JSON.stringify(file.date)}`,
@@ -91,15 +92,8 @@ export function renderModule(file: CatalogFile, yaml: string): string {
 
 export const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
-/** The SHA-256 of every snapshot. A snapshot that no longer matches was edited. */
-export function renderManifest(snapshots: Readonly<Record<string, string>>): string {
-  return `${JSON.stringify(
-    Object.fromEntries(
-      Object.entries(snapshots)
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, text]) => [name, sha256(text)]),
-    ),
-    undefined,
-    2,
-  )}\n`;
+/** The SHA-256 of every snapshot, by name. A snapshot that no longer matches was edited. */
+export function renderManifest(digests: Readonly<Record<string, string>>): string {
+  const sorted = Object.entries(digests).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `${JSON.stringify(Object.fromEntries(sorted), undefined, 2)}\n`;
 }

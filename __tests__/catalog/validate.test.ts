@@ -4,9 +4,10 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { readCatalogFile } from "../../catalog/files.ts";
 import { renderManifest, renderModule, renderYaml, sha256 } from "../../catalog/render.ts";
 import type { CatalogFile, Row } from "../../catalog/row.ts";
-import { type Problem, readCatalogFile, validateCatalog } from "../../catalog/validate.ts";
+import { type Problem, validateCatalog } from "../../catalog/validate.ts";
 import { rowOf } from "./rows.ts";
 
 const SHIPPED = join(import.meta.dirname, "../../catalog");
@@ -38,7 +39,7 @@ async function folder(file: CatalogFile = SMALL, snapshot: CatalogFile = file): 
   await writeFile(join(directory, "current.yaml"), yaml);
   await writeFile(join(directory, "generated.ts"), renderModule(file, yaml));
   await writeFile(join(directory, `snapshots/${name}`), renderYaml(snapshot));
-  await writeFile(join(directory, "snapshots/manifest.json"), renderManifest({ [name]: renderYaml(snapshot) }));
+  await writeFile(join(directory, "snapshots/manifest.json"), renderManifest({ [name]: sha256(renderYaml(snapshot)) }));
   return directory;
 }
 
