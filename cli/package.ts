@@ -1,11 +1,15 @@
 /** This package's own manifest. */
 import { readFile } from "node:fs/promises";
-import { findPackageJSON } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
-/** The version of this package. */
+/** The version of this package: of the nearest manifest above, from the sources and from a build alike. */
 export async function packageVersion(): Promise<string> {
-  const manifest = findPackageJSON(import.meta.url);
-  return manifest === undefined
-    ? "unknown"
-    : (JSON.parse(await readFile(manifest, "utf8")) as { readonly version: string }).version;
+  let folder = dirname(fileURLToPath(import.meta.url));
+  for (;;) {
+    const manifest = await readFile(join(folder, "package.json"), "utf8").catch(() => undefined);
+    if (manifest !== undefined) return (JSON.parse(manifest) as { readonly version: string }).version;
+    if (folder === dirname(folder)) return "unknown";
+    folder = dirname(folder);
+  }
 }
