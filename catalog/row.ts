@@ -90,7 +90,7 @@ export interface Provenance {
 export interface Row {
   readonly provider: string;
   readonly model: string;
-  /** `global`, or the region the prices are for. */
+  /** `global`, `regional` for a vendor's dearer regional endpoints, or the region the prices are for. */
   readonly region: string;
   /** ISO 4217. Only USD is priced. */
   readonly currency: string;

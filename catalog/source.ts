@@ -46,7 +46,7 @@ function rowOf(provider: Provider, model: ModelInfo, prices: readonly PriceEntry
   return {
     provider: provider.id,
     model: model.id,
-    region: "global",
+    region: model.id.startsWith("regional.") ? "regional" : "global",
     currency: "USD",
     prices,
     limits: model.context_window === undefined ? {} : { context: model.context_window },
