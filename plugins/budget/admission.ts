@@ -19,7 +19,9 @@ const refuse = (code: string, message: string, more: Partial<Refusal["refuse"]> 
 export function admit(call: FrozenCall, state: State): Refusal | undefined | Promise<Refusal | undefined> {
   const first = hold(call, state);
   if (first !== SHORT) return first;
-  if (state.plan.onExhausted === "compact" && call.purpose !== "summary" && state.compacted !== call.callId) {
+  // A summary that cannot be paid for fails by itself: whoever asked for it falls back, the run goes on.
+  if (call.purpose === "summary") return refuse("cave_budget_exhausted", "What is left of the budget cannot pay for a summary.");
+  if (state.plan.onExhausted === "compact" && state.compacted !== call.callId) {
     state.compacted = call.callId;
     return refuse("cave_budget_exhausted", "The call does not fit what remains; trying once with a smaller view.", { compact: true, stop: "budget_exhausted" });
   }

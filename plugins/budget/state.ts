@@ -23,6 +23,7 @@ export class State {
   escalated: CallId | undefined;
   /** The breach was already told. */
   told = false;
+  #opened = false;
 
   constructor(run: Run, meter: Meter, plan: Plan, source: Source, options: Pick<RunOptions, "assumeMeteredCredential" | "onBudgetExhausted" | "budgetController">) {
     this.run = run;
@@ -49,6 +50,7 @@ export class State {
       },
       revoke: () => this.meter.revoke(),
     });
+    this.#opened = true;
     if (this.source.kind !== "shared") this.run.record("budget.opened", { denomination: this.plan.denomination, max: String(this.meter.max), released: String(this.meter.released) });
   }
   /** Ends the meter: nothing stays held, the parent is booked what was really spent. */
@@ -57,6 +59,7 @@ export class State {
     if (this.source.kind === "shared") return;
     this.meter.close();
     if (this.source.kind === "wallet" && this.source.hold.state === "open") this.source.hold.settle(this.meter.settled);
+    if (!this.#opened) return; // the run failed before its money was there
     const { meter } = this;
     this.run.record("budget.closed", { spent: String(meter.settled), overspent: String(meter.overspent), capBreached: meter.capBreached, remaining: String(meter.remaining), max: String(meter.max), released: String(meter.released) });
   }
