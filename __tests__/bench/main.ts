@@ -1,0 +1,2 @@
+/** The bench under the name of its folder. */
+import "../../scripts/bench.ts";
