@@ -149,13 +149,15 @@ export class HookSet {
         info.calls++;
         try {
           const problem = error ?? policy.problem?.(answer, payload);
-          if (problem === undefined) return done(null, policy.pass ? policy.pass(answer, payload) : answer);
+          if (problem === undefined) {
+            done(null, policy.pass ? policy.pass(answer, payload) : answer);
+            return;
+          }
           info.failures++;
           const coded = asCaveman(problem, "cave_plugin_failed", { place: `${info.name} on ${hook}` });
           this.#onFailure(hook, info, coded, payload);
           policy.restore?.(payload, before);
-          if (info.guard && policy.guard) return done(null, policy.guard(coded, payload));
-          done(null, policy.fail(coded, payload));
+          done(null, (info.guard && policy.guard ? policy.guard : policy.fail)(coded, payload));
         } catch (fault) {
           done(asCaveman(fault, "cave_plugin_failed", { place: `${info.name} on ${hook}` }));
         }
