@@ -31,8 +31,19 @@ declare module "../../kernel/contract.ts" {
   }
 }
 
+// Values are checked by options.ts, so that each mistake has its own error code.
 const limits = {
-  budget: Type.Optional(Type.Unsafe<RunBudget>({ description: "maxUsd or maxTokens, initialUsd or initialTokens, outputFloorTokens (256), onExhausted (compact | stop)" })),
+  budget: Type.Optional(Type.Unsafe<RunBudget>({
+    description: "exactly one of maxUsd and maxTokens",
+    properties: {
+      maxUsd: { description: "dollars" },
+      maxTokens: { description: "tokens, input and output together" },
+      initialUsd: { description: "dollars released at the start; default all" },
+      initialTokens: { description: "tokens released at the start; default all" },
+      outputFloorTokens: { description: "least output allowance a call is sent with; default 256" },
+      onExhausted: { description: "compact (default) or stop" },
+    },
+  })),
   maxCostUsd: Type.Optional(Type.Unsafe<number>({ description: "dollars; running out is an error" })),
 };
 const states = new WeakMap<Run, State>();

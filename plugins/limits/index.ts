@@ -32,6 +32,7 @@ interface State {
 }
 type Options = Pick<RunOptions, "deadlineMs" | "maxModelCalls" | "maxToolCalls">;
 
+// Values are checked by the code that reads them, so that each mistake has its own error code.
 const keys = {
   deadlineMs: Type.Optional(Type.Unsafe<number>({ description: "milliseconds until the run stops" })),
   maxModelCalls: Type.Optional(Type.Unsafe<number>({ description: "model calls of one run", default: MAX_MODEL_CALLS })),
@@ -61,7 +62,7 @@ export const limits = definePlugin({
   name: "limits",
   description: "Stops a run at its deadline, or when it has made too many calls.",
   options: Type.Object(keys),
-  runOptions: Type.Object({ deadlineMs: Type.Optional(Type.Unsafe<number>({})), maxModelCalls: Type.Optional(Type.Unsafe<number>({})), maxToolCalls: Type.Optional(Type.Unsafe<number>({})) }),
+  runOptions: Type.Object(keys),
   errors: {
     cave_run_deadline_invalid: { meaning: "deadlineMs is not a positive whole number.", remedy: "Give milliseconds, for example 60000." },
     cave_run_deadline_exceeded: { meaning: "The run's deadline has passed.", remedy: "Raise deadlineMs, or give the agent less to do." },

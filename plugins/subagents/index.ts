@@ -5,6 +5,7 @@
 import { Type } from "@sinclair/typebox";
 import { CavemanError, definePlugin, type Denial, type Hold, type Run, type RunOptions, type ToolCall } from "../../kernel/index.ts";
 import "../services.ts";
+import { ContextCap } from "./context-cap.ts";
 import { Tree } from "./tree.ts";
 
 declare module "../../kernel/contract.ts" {
@@ -28,6 +29,8 @@ interface State {
   readonly calls: Map<string, number>;
   /** The place this run took in the tree. */
   readonly place: Hold | undefined;
+  /** What the subagent's definition lets its context grow to. */
+  readonly context: ContextCap | undefined;
 }
 type Options = Pick<RunOptions, "maxSubagentDepth" | "maxSubagentInvocations" | "maxConcurrentSubagents">;
 
@@ -48,12 +51,14 @@ function stateFor(run: Run, defaults: Options): State {
   const above = run.parent && states.get(run.parent);
   const place = run.spawnedBy && places.get(run.spawnedBy);
   if (run.spawnedBy) places.delete(run.spawnedBy);
-  if (above) return { tree: above.tree, maxDepth: above.maxDepth, calls: new Map(), place };
+  const spec = run.spawnedBy?.tool?.subagent;
+  const context = spec && new ContextCap(spec.maxContextTokens);
+  if (above) return { tree: above.tree, maxDepth: above.maxDepth, calls: new Map(), place, context };
   const { options } = run;
   const maxDepth = within(options.maxSubagentDepth ?? defaults.maxSubagentDepth, 8, "cave_subagent_depth_limit_invalid", "maxSubagentDepth") ?? MAX_DEPTH;
   const maxInvocations = within(options.maxSubagentInvocations ?? defaults.maxSubagentInvocations, 65_536, "cave_subagent_invocation_limit_invalid", "maxSubagentInvocations");
   const maxConcurrent = within(options.maxConcurrentSubagents ?? defaults.maxConcurrentSubagents, 1_024, "cave_subagent_concurrency_limit_invalid", "maxConcurrentSubagents");
-  return { tree: new Tree({ maxInvocations, maxConcurrent }), maxDepth, calls: new Map(), place };
+  return { tree: new Tree({ maxInvocations, maxConcurrent }), maxDepth, calls: new Map(), place, context };
 }
 
 const deny = (code: string, message: string): Denial => ({ deny: { code, message } });
@@ -92,6 +97,7 @@ export const subagents = definePlugin({
     cave_subagent_depth_limit: { meaning: "Subagents nest deeper than the run allows.", remedy: "Do the task without a subagent, or raise maxSubagentDepth (at most 8)." },
     cave_subagent_invocation_limit: { meaning: "The tree has called as many subagents as it may.", remedy: "Answer with what is known, or raise maxSubagentInvocations." },
     cave_subagent_concurrency_limit: { meaning: "As many subagents run at once as the tree allows.", remedy: "Wait for one to end, or raise maxConcurrentSubagents." },
+    cave_subagent_context_budget: { meaning: "The subagent's context is larger than its definition allows.", remedy: "Give it less to read, or raise maxContextTokens." },
     cave_subagent_depth_limit_invalid: { meaning: "maxSubagentDepth is not a whole number from 1 to 8.", remedy: "Give a number from 1 to 8; the default is 2." },
     cave_subagent_invocation_limit_invalid: { meaning: "maxSubagentInvocations is not a whole number from 1 to 65536.", remedy: "Give such a number, or leave it out." },
     cave_subagent_concurrency_limit_invalid: { meaning: "maxConcurrentSubagents is not a whole number from 1 to 1024.", remedy: "Give such a number, or leave it out." },
@@ -110,6 +116,14 @@ export const subagents = definePlugin({
     });
     kernel.hooks.admitTool.tap({ name: "subagents", stage: "count" }, (call) => precheck(call, stateOf(call.run)));
     kernel.hooks.admitTool.tap({ name: "subagents:tree", stage: "hold" }, (call) => enter(call, stateOf(call.run)));
+    kernel.hooks.reserve.tap({ name: "subagents:context", stage: "check" }, (call) => {
+      const cap = stateOf(call.run).context;
+      if (call.purpose === "summary" || !cap?.exceededBy(call.view.bytes + call.overheadBytes)) return undefined;
+      return { refuse: { code: "cave_subagent_context_budget", message: `The subagent's context passes the ${cap.maxTokens} tokens of its definition.`, compact: true } };
+    });
+    kernel.hooks.afterUsage.tap({ name: "subagents:context", stage: "count" }, ({ run, frozen, usage, basis, sent }) => {
+      if (sent && basis !== "bound") stateOf(run).context?.measured(usage.input, frozen.view.bytes + frozen.overheadBytes);
+    });
     kernel.hooks.settle.tap({ name: "subagents", stage: "work" }, ({ run }) => {
       const { place, tree } = stateOf(run);
       if (place?.state === "open") place.settle(1);

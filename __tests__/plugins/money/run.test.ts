@@ -1,10 +1,12 @@
 /** Budgets, limits and subagent caps in whole runs. Scripted models pass for priced ones. */
 import { describe, expect, test } from "@jest/globals";
 import { agent, type CavemanError, createKernel, definePlugin, type LanguageModel, output, type Run, type RunOptions, schema, subagent, type Tool, tool } from "../../../kernel/index.ts";
+import { NOTHING_KNOWN } from "../../../catalog/row.ts";
 import { budget, createBudgetController } from "../../../plugins/budget/index.ts";
 import { limits } from "../../../plugins/limits/index.ts";
 import { pricing } from "../../../plugins/pricing/index.ts";
 import { scripted, type ScriptStep } from "../../../plugins/providers/scripted/index.ts";
+import { Credentials } from "../../../plugins/services.ts";
 import { subagents } from "../../../plugins/subagents/index.ts";
 import { models } from "../../support/harness.ts";
 
@@ -109,6 +111,33 @@ describe("a budget", () => {
     expect(outcome.error?.message).toContain("maxTokens");
     expect(model.calls).toHaveLength(0);
     expect((await go(of(scripted([{ text: "hi" }], { as: "nobody/nothing" })), { budget: { maxTokens: 5_000 } })).outcome.stopReason).toBe("complete");
+  });
+  test.each<["subscription" | "unknown" | "metered", boolean, string | undefined]>([
+    ["subscription", true, "cave_budget_denomination_unavailable"],
+    ["unknown", false, "cave_budget_denomination_unavailable"],
+    ["unknown", true, undefined],
+    ["metered", false, undefined],
+  ])("dollars on a %s credential, assumed metered: %s", async (regime, assumeMeteredCredential, code) => {
+    const live = definePlugin({ name: "live", apply: ({ hooks, provide }) => {
+      provide(Credentials, () => ({ regimeOf: () => regime }));
+      hooks.beforeCall.tap({ name: "live", stage: "shape" }, (call) => { if (call.model) call.setModel({ ...call.model, simulated: false }); });
+    } });
+    const { outcome } = await go(of(scripted([{ text: "hi", usage: { input: 1, output: 1 } }], HAIKU)), { budget: { maxUsd: 1 }, assumeMeteredCredential }, createKernel({ plugins: [...PLUGINS, live] }));
+    expect(outcome.error?.code).toBe(code);
+  });
+  test("a tool that the provider executes is refused: nothing bounds it", async () => {
+    const hosted = definePlugin({ name: "hosted", apply: ({ hooks }) => hooks.beforeCall.tap({ name: "hosted", stage: "shape" }, (call) => call.setTools([{ type: "provider", id: "openai.web_search", name: "web", args: {} } as never])) });
+    const { outcome } = await go(of(scripted([{ text: "never" }], HAIKU)), { budget: { maxTokens: 5_000 } }, createKernel({ plugins: [...PLUGINS, hosted] }));
+    expect(outcome.error?.code).toBe("cave_budget_tool_unbounded");
+  });
+  test("private rates come before the catalog's", async () => {
+    const own = { provider: "acme", model: "one", region: "global", currency: "USD", prices: [{ rates: { input: "2", output: "3" } }], limits: {}, cache: { mode: "unsupported" }, capabilities: NOTHING_KNOWN, lifecycle: "active", aliases: [], dated: false, unmetered: [], sources: [], verified_at: "2026-01-01", provenance: { source: "user", entry: "one" } } as const;
+    const plugins = createKernel({ plugins: [models, pricing({ rows: [own] }), budget] });
+    const { run, outcome } = await go(of(scripted([{ text: "hi", usage: { input: 10, output: 1 } }], { as: "acme/one" })), { budget: { maxUsd: 1 } }, plugins);
+    expect(outcome.stopReason).toBe("complete");
+    // 10 × 2 + 1 × 3 = 23 millionths.
+    expect(run.ledger.of("call.priced")).toMatchObject([{ picoUsd: "23000000", priceBasis: "private" }]);
+    expect(closed(run)?.spent).toBe("23000000");
   });
   test("a provider that bills more than could be bounded breaches the cap: the real amount is booked, nothing more goes out", async () => {
     const { run, outcome } = await go(of(scripted([caller("echo", { input: 100_000, output: 10 }), { text: "never" }], HAIKU), [echo]), { budget: { maxTokens: 20_000 } });
@@ -274,6 +303,13 @@ describe("subagent caps", () => {
     const deep = await go(of(scripted([spawn(1), { text: "done" }], HAIKU), [nest(3)]), { maxModelCalls: 2 });
     expect(denials(deep.run)).toContain("cave_subagent_depth_limit");
     expect(deep.run.ledger.of("subagents.tree")).toMatchObject([{ deepest: 2 }]);
+  });
+  test("a child's context stays within its definition", async () => {
+    const bulk = tool({ name: "echo", description: "Reads.", input: schema.object({}), effect: "read", execute: () => "word ".repeat(2_000) });
+    const reader = scripted([caller("echo", { input: 40, output: 5 }), { text: "never" }], HAIKU);
+    const { run } = await go(of(scripted([spawn(1), { text: "done" }], HAIKU), [kid(reader, { maxContextTokens: 500 }, [bulk])]), {});
+    expect(run.children[0]?.outcome?.error?.code).toBe("cave_subagent_context_budget");
+    expect(run.ledger.of("tool.finished")).toMatchObject([{ code: "cave_subagent_failed" }]);
   });
   test.each<[RunOptions, string]>([
     [{ maxSubagentDepth: 0 }, "cave_subagent_depth_limit_invalid"],
