@@ -20,19 +20,7 @@ const entryPoints = [
 ];
 
 /** Loaded only by what needs them, or shipping files of their own: they stay dependencies of the package. */
-const external = ["@ai-sdk/*", "@modelcontextprotocol/*", "cosmiconfig", "web-tree-sitter"];
-
-/** Grammars come from packages that are not installed with ours: their .wasm files travel in dist/grammars. */
-const grammars: Readonly<Record<string, readonly string[]>> = {
-  "tree-sitter-c": ["tree-sitter-c.wasm"],
-  "tree-sitter-cpp": ["tree-sitter-cpp.wasm"],
-  "tree-sitter-go": ["tree-sitter-go.wasm"],
-  "tree-sitter-java": ["tree-sitter-java.wasm"],
-  "tree-sitter-javascript": ["tree-sitter-javascript.wasm"],
-  "tree-sitter-python": ["tree-sitter-python.wasm"],
-  "tree-sitter-rust": ["tree-sitter-rust.wasm"],
-  "tree-sitter-typescript": ["tree-sitter-typescript.wasm", "tree-sitter-tsx.wasm"],
-};
+const external = ["yaml", "@ai-sdk/*", "cosmiconfig"];
 
 /** CommonJS code inside an ES module bundle still asks for built-ins through require. */
 const banner = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
@@ -128,17 +116,10 @@ async function copyAssets(assets: Iterable<string>): Promise<void> {
   }
 }
 
-async function copyGrammars(): Promise<void> {
-  await mkdir(join(dist, "grammars"), { recursive: true });
-  for (const [name, files] of Object.entries(grammars)) {
-    for (const file of files) await copyFile(join(root, "node_modules", name, file), join(dist, "grammars", file));
-  }
-}
-
 const started = performance.now();
 const placement = new Placement();
 await rm(dist, { recursive: true, force: true });
-await Promise.all([bundle(placement), declarations(), copyGrammars()]);
+await Promise.all([bundle(placement), declarations()]);
 await copyAssets(placement.assets);
 await chmod(join(dist, "cli", "main.js"), 0o755);
 console.log(`built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s`);
