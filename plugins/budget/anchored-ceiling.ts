@@ -21,13 +21,16 @@ const IMAGE_TOKENS_UNKNOWN = 50_000;
 /** Settled requests kept: a summary or a retry on another model must not push out the turn's own. */
 const ANCHORS = 4;
 
+/** An allowance up to this many tokens may leave no room for thinking, and a vendor then leaves earlier thinking out of the bill. */
+const THINKING_ROOM = 1_280;
+
 /** What is read of a frozen call. */
-export type Measured = Pick<FrozenCall, "view" | "prompt" | "overheadBytes" | "toolsKey" | "request"> & { readonly model: Pick<FrozenCall["model"], "provider" | "id" | "contextWindow"> };
+export type Measured = Pick<FrozenCall, "allowance" | "view" | "prompt" | "overheadBytes" | "toolsKey" | "request"> & { readonly model: Pick<FrozenCall["model"], "provider" | "id" | "contextWindow"> };
 
 /** 1,000 bytes in 4 messages are at most 1,064 tokens: each byte one, each message 16 of framing. */
 export const byteBound = (bytes: number, messages: number, vendorOverhead = 0): number => bytes + FRAMING * messages + vendorOverhead;
 
-interface Anchor { readonly model: string; readonly toolsKey: object; readonly format: unknown; readonly view: View; readonly extras: ReadonlySet<ModelMessage>; readonly reported: number; /** The provider reported more than the byte bound allowed. */ readonly beyondBytes: boolean }
+interface Anchor { readonly model: string; readonly toolsKey: object; readonly format: unknown; readonly manner: string; readonly view: View; readonly extras: ReadonlySet<ModelMessage>; readonly reported: number; /** The provider reported more than the byte bound allowed. */ readonly beyondBytes: boolean }
 
 export class AnchoredCeiling {
   readonly #anchors: Anchor[] = [];
@@ -41,7 +44,7 @@ export class AnchoredCeiling {
     let beyond = false;
     const model = keyOf(call);
     for (const anchor of this.#anchors) {
-      if (anchor.model !== model || anchor.toolsKey !== call.toolsKey || anchor.format !== formatOf(call)) continue;
+      if (anchor.model !== model || anchor.toolsKey !== call.toolsKey || anchor.format !== formatOf(call) || anchor.manner !== mannerOf(call)) continue;
       const shared = call.view.sharedWith(anchor.view);
       let delta = 0;
       for (let i = shared; i < call.view.length; i++) {
@@ -59,7 +62,9 @@ export class AnchoredCeiling {
 
   /** Keeps a request and the gross input its provider reported as an anchor for the next. */
   settled(call: Measured, reported: number, vendorOverhead = VENDOR_OVERHEAD): void {
-    const anchor: Anchor = { model: keyOf(call), toolsKey: call.toolsKey, format: formatOf(call), view: call.view, extras: new Set(extrasOf(call)), reported, beyondBytes: reported > this.#byBytes(call, vendorOverhead) };
+    // What it left out would come back with the next request that has room to think.
+    if (call.allowance <= THINKING_ROOM && call.view.messages.some(thought)) return;
+    const anchor: Anchor = { model: keyOf(call), toolsKey: call.toolsKey, format: formatOf(call), manner: mannerOf(call), view: call.view, extras: new Set(extrasOf(call)), reported, beyondBytes: reported > this.#byBytes(call, vendorOverhead) };
     this.#anchors.unshift(anchor);
     if (this.#anchors.length > ANCHORS) this.#anchors.pop();
   }
@@ -83,6 +88,10 @@ export class AnchoredCeiling {
 
 const keyOf = ({ model }: Measured): string => `${model.provider}/${model.id}`;
 const formatOf = ({ request }: Measured): unknown => (request.responseFormat?.type === "json" ? request.responseFormat.schema : undefined);
+/** What else of a request changes the vendor's own prompt: forced tools, thinking. */
+const mannerOf = ({ request }: Measured): string => `${request.toolChoice?.type ?? "auto"} ${request.reasoning ?? ""}`;
+/** Whether thinking may go back to the vendor with a message, as text or by reference. */
+const thought = ({ value, bytes, outputTokens }: Message): boolean => value.role === "assistant" && ((outputTokens ?? 0) > bytes || value.content.some((part) => part.type === "reasoning"));
 const weights = new WeakMap<ModelMessage, number>();
 function weigh(message: ModelMessage): number {
   let weight = weights.get(message);

@@ -18,7 +18,7 @@ function callOf(view: View, extra: readonly ModelMessage[] = [], tools: readonly
   const prompt = [SYSTEM, ...view.prompt()];
   prompt.splice(Math.max(1, prompt.findLastIndex((message) => message.role === "user")), 0, ...extra);
   const size = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
-  return { view, prompt, request: { prompt, tools } as unknown as CallOptions, overheadBytes: bytes(size([SYSTEM]) + size(tools) + (extra.length > 0 ? size(extra) : 0)), toolsKey: tools, model };
+  return { view, prompt, request: { prompt, tools } as unknown as CallOptions, overheadBytes: bytes(size([SYSTEM]) + size(tools) + (extra.length > 0 ? size(extra) : 0)), toolsKey: tools, model, allowance: tokens(8_192) };
 }
 
 const words = fc.oneof(fc.string({ unit: "grapheme", maxLength: 400 }), fc.lorem({ maxCount: 80 }), fc.json({ maxDepth: 3 }), fc.base64String({ maxLength: 300 }), fc.stringMatching(/^[ \n\t{}[\]",:0-9.-]{0,200}$/));
@@ -95,6 +95,23 @@ describe("the ceiling of a call", () => {
     expect(ceiling.of(call)).toBe(500);
     expect(ceiling.of({ ...call, model: { provider: "openai", id: "another" } })).toBe(bytesAlone);
     expect(ceiling.of({ ...call, toolsKey: [] })).toBe(bytesAlone);
+    expect(ceiling.of({ ...call, request: { ...call.request, reasoning: "high" } })).toBe(bytesAlone);
+    expect(ceiling.of({ ...call, request: { ...call.request, toolChoice: { type: "required" } } })).toBe(bytesAlone);
+  });
+
+  test("a request with no room to think is no anchor once there was thinking: the next one may send it back", () => {
+    const transcript = new Transcript([
+      new Message({ role: "user", content: [{ type: "text", text: "x".repeat(4_000) }] }),
+      new Message({ role: "assistant", content: [{ type: "reasoning", text: "y".repeat(4_000) }, { type: "text", text: "z" }] }),
+      new Message({ role: "user", content: [{ type: "text", text: "more" }] }),
+    ]);
+    const ceiling = new AnchoredCeiling();
+    const call = callOf(transcript.view);
+    const bytesAlone = ceiling.of(call);
+    ceiling.settled({ ...call, allowance: tokens(256) }, 500);
+    expect(ceiling.of(call)).toBe(bytesAlone);
+    ceiling.settled(call, 1_500);
+    expect(ceiling.of(call)).toBe(1_500);
   });
 
   test("the context window caps it; without one a document has no bound", () => {
