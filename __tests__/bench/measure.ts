@@ -2,16 +2,9 @@
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Target } from "./drivers.ts";
+import { median } from "./median.ts";
 import type { Shape } from "./shape.ts";
 import type { Reply, Round } from "./worker.ts";
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const half = sorted.length >> 1;
-  const upper = sorted[half];
-  if (upper === undefined) throw new Error("median of nothing");
-  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? upper) + upper) / 2;
-}
 
 /** A runtime in a process of its own, for as long as it is measured. */
 export class Worker implements Disposable {

@@ -1,5 +1,6 @@
 /** A process that measures one runtime: it is sent shapes, and answers with the milliseconds of one model call. */
 import { driverOf, type Target } from "./drivers.ts";
+import { median } from "./median.ts";
 import type { Shape } from "./shape.ts";
 
 /** One round: runs of one shape for about `ms`, after a warm-up when the shape is new. */
@@ -13,17 +14,21 @@ export type Reply = { readonly perCallMs: number } | { readonly error: string };
 const drive = await driverOf(process.argv[2] as Target);
 const warm = new Set<string>();
 
-/** Repeats until the time is over, at least once, and gives the milliseconds of a run. */
+/**
+ * Repeats until the time is over, at least once, and gives the milliseconds of a run: the median, because on a busy
+ * machine a mean measures the neighbours.
+ */
 async function repeat(shape: Shape, ms: number): Promise<number> {
-  const started = performance.now();
-  let runs = 0;
-  let now = started;
+  const runs: number[] = [];
+  const end = performance.now() + ms;
+  let now = 0;
   do {
+    const started = performance.now();
     await drive(shape);
-    runs++;
     now = performance.now();
-  } while (now - started < ms);
-  return (now - started) / runs;
+    runs.push(now - started);
+  } while (now < end);
+  return median(runs);
 }
 
 async function answer({ ms, warmUpMs = 500, calls, resultBytes }: Round): Promise<Reply> {

@@ -4,8 +4,8 @@ import { versus } from "../measure.ts";
 import { installPeers } from "../peers.ts";
 
 const shapes = [
-  { key: "10", say: "10 calls", calls: 10, resultBytes: 32, ms: 150 },
-  { key: "200x2k", say: "200 calls x 2 kB", calls: 200, resultBytes: 2_048, ms: 250 },
+  { key: "10", say: "10 calls", calls: 10, resultBytes: 32, ms: 60 },
+  { key: "200x2k", say: "200 calls x 2 kB", calls: 200, resultBytes: 2_048, ms: 120 },
 ] as const;
 
 /** The bars hold for the short run. */
@@ -27,7 +27,7 @@ export default {
       for (const { key, say, ms, ...shape } of shapes) {
         for (const preset of ["bare", "standard"] as const) {
           const target: Target = `${preset}@${build}`;
-          const { b, ratio } = await versus({ target, ...shape }, { target: peer, ...shape }, 9, ms);
+          const { b, ratio } = await versus({ target, ...shape }, { target: peer, ...shape }, 21, ms);
           const bar = key === "10" ? bars[`${preset}/${peer}`] : undefined;
           if (preset === "bare")
             rows.push({ id: `peers.${peer}.${key}`, what: `${peer}: per call, ${say}`, unit: "ms", value: b });

@@ -1,5 +1,6 @@
 import { type Case, notMeasured, type Row } from "../case.ts";
-import { command, median, processMs } from "../measure.ts";
+import { command, processMs } from "../measure.ts";
+import { median } from "../median.ts";
 
 const timed = (specifier: string): string =>
   `const t = performance.now(); await import(${JSON.stringify(specifier)}); process.stdout.write(String(performance.now() - t));`;
