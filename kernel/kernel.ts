@@ -64,10 +64,10 @@ export function createKernel(options: KernelOptions): Kernel {
         const index = perRun.push(init) - 1;
         return (run: Run) => (run as RunImpl).states[index] as T;
       },
-      perConversation<T extends { toJSON(): unknown }>(slot: string, _schema: unknown, init: (run: Run, saved: unknown) => T): (run: Run) => T {
+      perConversation<T extends { toJSON(): unknown }>(slot: string, schema: object, init: (run: Run, saved: unknown) => T): (run: Run) => T {
         assembling(name);
         if (perConversation.some((other) => other.name === slot)) throw new CavemanError("cave_plugin_duplicate", { place: name, received: `conversation state "${slot}"` });
-        const index = perConversation.push({ name: slot, init }) - 1;
+        const index = perConversation.push({ name: slot, schema, init }) - 1;
         return (run: Run) => (run as RunImpl).conversationStates[index] as T;
       },
       provide<T>(service: Service<T>, make: (run: Run) => T): void {

@@ -31,7 +31,7 @@ export async function drive(run: RunImpl, input: RunInput): Promise<Outcome> {
         run.turn++;
         const { output: spec } = run.agent;
         if (!spec?.schema) return run.settle({ text });
-        const shaped = await fit(answer.text, spec.schema);
+        const shaped = await shapedBy(answer.text, spec.schema);
         if (shaped.ok) return run.settle({ text, output: shaped.value });
         if (repaired) throw new CavemanError("cave_output_schema_mismatch", { place: `agent ${run.agent.id}`, received: shaped.problem });
         repaired = true;
@@ -88,7 +88,7 @@ function argumentsOf(input: string): unknown {
 }
 
 type Fit = { ok: true; value: unknown } | { ok: false; problem: string };
-async function fit(text: string, schema: Parameters<typeof check>[0]): Promise<Fit> {
+async function shapedBy(text: string, schema: Parameters<typeof check>[0]): Promise<Fit> {
   const bare = text.trim().replace(/^```(?:json)?\s*\n([\s\S]*?)\n?```$/, "$1");
   let value: unknown;
   try {

@@ -13,11 +13,12 @@ import { type CallId, type Fact, type Facts, type FactType, Ledger, type RunId, 
 import type { ModelMessage, ModelTool, ResolvedModel } from "./model.ts";
 import { checkRunOptions, type Plugin } from "./plugin.ts";
 import type { Host } from "./request.ts";
+import { checkJson } from "./schema.ts";
 import { admit, execute, type ToolHost } from "./tool.ts";
 import { Transcript } from "./transcript.ts";
 
 /** State that spans the runs of a conversation: how it is made and saved. */
-export interface ConversationSlot { readonly name: string; readonly init: (run: Run, saved: unknown) => { toJSON(): unknown } }
+export interface ConversationSlot { readonly name: string; readonly schema: object; readonly init: (run: Run, saved: unknown) => { toJSON(): unknown } }
 /** What the assembled kernel lends its runs. */
 export interface Engine {
   readonly plugins: readonly Plugin[];
@@ -89,7 +90,7 @@ export class RunImpl implements Host, ToolHost {
     this.#conversation?.acquire();
     try {
       for (const init of engine.perRun) this.states.push(init(this));
-      for (const slot of engine.perConversation) this.conversationStates.push(slot.init(this, this.#conversation?.states[slot.name]));
+      for (const slot of engine.perConversation) this.conversationStates.push(slot.init(this, savedState(slot, this.#conversation?.states[slot.name])));
     } catch (error) {
       this.#conversation?.release();
       throw asCaveman(error, "cave_plugin_failed", { place: "the state of a run" });
@@ -267,6 +268,13 @@ export class RunImpl implements Host, ToolHost {
     this.emit(error ? { type: "run_error", code: error.code, message: error.message, result: this.outcome } : { type: "run_end", result: this.outcome });
     return this.outcome;
   }
+}
+
+function savedState({ name, schema }: ConversationSlot, saved: unknown): unknown {
+  if (saved === undefined) return undefined;
+  const checked = checkJson(schema, saved);
+  if (!checked.ok) throw new CavemanError("cave_conversation_invalid", { place: `state "${name}"`, received: checked.problem });
+  return checked.value;
 }
 
 async function readText(root: string, { path }: FileRef): Promise<string> {

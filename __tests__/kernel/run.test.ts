@@ -184,6 +184,29 @@ describe("conversations", () => {
     await kernel().start(a, "third", { conversation: restored }).done;
     expect(seen).toEqual([2, 4, 4]); // system + user; then with one exchange before; the failed one left no trace
   });
+  test("a plugin's saved state is checked against its schema before anything is spent", async () => {
+    const counter = definePlugin({
+      name: "counter",
+      apply: (k) => {
+        k.perConversation("counter", schema.object({ n: schema.number() }), (_run, saved) => ({
+          n: ((saved as { n?: number } | undefined)?.n ?? 0) + 1,
+          toJSON() {
+            return { n: (this as { n: number }).n };
+          },
+        }));
+      },
+    });
+    const a = agent({ id: "a", instructions: "i", model: scripted([{ text: "x" }, { text: "y" }]) });
+    const conversation = createConversation();
+    await kernel(counter()).start(a, "go", { conversation }).done;
+    await kernel(counter()).start(a, "go", { conversation }).done;
+    const saved = JSON.parse(JSON.stringify(conversation));
+    expect(saved.states).toEqual({ counter: { n: 2 } });
+    saved.states.counter = { n: "many" };
+    expect(() => kernel(counter()).start(a, "go", { conversation: createConversation(saved) })).toThrow(
+      /cave_conversation_invalid/,
+    );
+  });
   test("one owner at a time", async () => {
     const a = agent({ id: "a", instructions: "i", model: scripted([{ text: "x", delayMs: 10 }, { text: "y" }]) });
     const conversation = createConversation();
