@@ -1,6 +1,6 @@
 /** Budgets, limits and subagent caps in whole runs. Scripted models pass for priced ones. */
 import { describe, expect, test } from "@jest/globals";
-import { agent, type CavemanError, createKernel, definePlugin, type LanguageModel, output, type Run, type RunOptions, schema, subagent, type Tool, tool } from "../../../kernel/index.ts";
+import { agent, CavemanError, createKernel, definePlugin, type LanguageModel, output, type Run, type RunOptions, schema, subagent, type Tool, tool } from "../../../kernel/index.ts";
 import { NOTHING_KNOWN } from "../../../catalog/row.ts";
 import { budget, createBudgetController } from "../../../plugins/budget/index.ts";
 import { limits } from "../../../plugins/limits/index.ts";
@@ -155,6 +155,26 @@ describe("a budget", () => {
   });
 });
 
+/** A model whose finish part reports something else. */
+const reporting = (usage: unknown): LanguageModel => {
+  const inner = scripted([{ text: "hi" }], HAIKU);
+  return { ...inner, doStream: async (request) => ({ stream: (await inner.doStream(request)).stream.pipeThrough(new TransformStream({ transform: (part, out) => out.enqueue(part.type === "finish" ? { ...part, usage: usage as typeof part.usage } : part) })) }) };
+};
+test.each<[string, unknown]>([
+  ["null", null],
+  ["nothing in it", {}],
+  ["NaN", { inputTokens: { total: Number.NaN }, outputTokens: { total: 1 } }],
+  ["infinite", { inputTokens: { total: Number.POSITIVE_INFINITY }, outputTokens: { total: 1 } }],
+  ["negative", { inputTokens: { total: -5 }, outputTokens: { total: 1 } }],
+  ["half missing", { inputTokens: { total: 5 }, outputTokens: {} }],
+])("usage that is %s books the whole bound and says so", async (_name, usage) => {
+  const { run, outcome } = await go(of(reporting(usage), [], 1_000), { budget: { maxTokens: 50_000 } });
+  expect(outcome.stopReason).toBe("complete");
+  expect(run.ledger.of("call.settled")).toMatchObject([{ basis: "bound" }]);
+  expect(BigInt(closed(run)?.spent ?? 0)).toBeGreaterThan(1_000n);
+  settledTidily(run);
+});
+
 describe("tranches", () => {
   test("a controller releases, with a reason, and only while its run is live", async () => {
     const budgetController = createBudgetController();
@@ -235,10 +255,11 @@ describe("wallets", () => {
     settledTidily(run);
   });
   test("the same with half of them aborted at random moments", async () => {
+    let aborted = 0;
     for (let seed = 0; seed < 20; seed++) {
       const child = scripted(() => ({ text: "part", usage: { input: 500, output: 50 }, delayMs: 1, chunks: 4 }), HAIKU);
       const { run, done } = kernel.start(of(scripted([spawn(64), { text: "done", usage: { input: 10, output: 1 } }], HAIKU), [kid(child, { maxTokens: 5_000, maxCalls: 64 })], 300), "go", { budget: { maxTokens: 50_500 }, maxToolCalls: 100 });
-      const failing = setInterval(() => run.children.forEach((each, index) => { if (index % 2 === 0 && (seed + index) % 3 !== 0) each.abort(new (class extends Error {})("stop") as unknown as CavemanError); }), 1 + (seed % 4));
+      const failing = setInterval(() => run.children.forEach((each, index) => { if (index % 2 === 0 && (seed + index) % 3 !== 0) each.abort(new CavemanError("cave_run_aborted")); }), 1 + (seed % 4));
       await done;
       clearInterval(failing);
       const spent = BigInt(closed(run)?.spent ?? -1);
@@ -247,7 +268,9 @@ describe("wallets", () => {
       expect(spent - tree).toBe(121n);
       expect(closed(run)?.remaining).toBe(String(50_500n - spent));
       settledTidily(run);
+      aborted += run.children.filter(({ outcome }) => outcome?.stopReason === "aborted").length;
     }
+    expect(aborted).toBeGreaterThan(20);
   });
   test("a child that declares nothing takes half; one that declares the other unit only is denied", async () => {
     const child = (): LanguageModel => scripted([{ text: "part", usage: { input: 10, output: 1 } }], HAIKU);
@@ -256,6 +279,14 @@ describe("wallets", () => {
     expect(half.run.children.map((each) => closed(each)?.max)).toEqual(["50000"]);
     const other = await go(of(root(), [kid(child(), { maxCostUsd: 1 })]), { budget: { maxTokens: 100_100 } });
     expect(other.run.ledger.of("tool.denied").map(({ code }) => code)).toEqual(["cave_subagent_wallet_denomination_unavailable"]);
+  });
+  test("a denial after the carve gives the wallet and the place back", async () => {
+    const never = definePlugin({ name: "never", apply: ({ hooks }) => hooks.admitTool.tap({ name: "never", stage: "policy" }, (call) => (call.name === "kid" ? { deny: { code: "cave_policy_denied", message: "Not today." } } : undefined)) });
+    const { run, outcome } = await go(of(scripted([spawn(3), { text: "done", usage: { input: 10, output: 1 } }], HAIKU), [kid(scripted([{ text: "never" }], HAIKU), { maxTokens: 5_000, maxCalls: 3 })]), { budget: { maxTokens: 20_000 } }, createKernel({ plugins: [subagents, never, ...PLUGINS.slice(0, 4)] }));
+    expect(outcome.stopReason).toBe("complete");
+    expect(run.ledger.of("tool.denied").map(({ code }) => code)).toEqual(Array(3).fill("cave_policy_denied"));
+    expect(closed(run)).toMatchObject({ spent: "121", remaining: "19879" });
+    expect(run.ledger.of("subagents.tree")).toMatchObject([{ admitted: 0, denied: 3, peak: 1 }]);
   });
   test("a declared cap holds without a budget above it", async () => {
     const { run } = await go(of(scripted([spawn(1), { text: "done" }], HAIKU), [kid(scripted([{ text: "never" }], HAIKU), { maxTokens: 100 })]), {});
