@@ -14,6 +14,7 @@ export const cliErrors = defineErrors({
     meaning: "The config names a plugin that does not exist or does not load.",
     remedy: "Install the package beside the config, or correct the name.",
   },
+  cave_node_unsupported: { meaning: "This Node.js is too old.", remedy: "Install Node.js 22.19 or newer." },
   cave_cli_usage: { meaning: "The command line is wrong.", remedy: "Run caveman --help." },
   cave_cli_agent_missing: {
     meaning: "No agent can be read from that path.",

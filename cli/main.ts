@@ -18,7 +18,17 @@ export async function main(argv: readonly string[], io: Terminal = terminal()): 
   }
 }
 
+/** The oldest Node.js whose type stripping and built-ins the runtime needs. */
+const NODE_FLOOR = [22, 19] as const;
+
 async function dispatch(argv: readonly string[], io: Terminal): Promise<number> {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  if (major < NODE_FLOOR[0] || (major === NODE_FLOOR[0] && minor < NODE_FLOOR[1])) {
+    io.err(
+      `cave_node_unsupported: expected Node.js ${NODE_FLOOR.join(".")} or newer, received ${process.versions.node}.\n  → Install a newer Node.js.\n`,
+    );
+    return EXIT.usage;
+  }
   const name = argv.find((word) => !word.startsWith("-"));
   const known =
     name === undefined || Object.hasOwn(commands, name)
