@@ -56,4 +56,14 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { json },
     load: () => import("./explain.ts"),
   },
+  catalog: {
+    usage: "catalog <action> [target]",
+    describe: "The price list: list, show, validate, import, update",
+    positionals: {
+      action: "list [provider], show <provider/model>, validate, import <file>, or update",
+      target: "What the action is about",
+    },
+    options: { json },
+    load: () => import("./catalog.ts"),
+  },
 };
