@@ -1,0 +1,45 @@
+/** Digests of what tools are given and give, so that state and facts hold no content. */
+import { createHash } from "node:crypto";
+
+export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** SHA-256 of a value as JSON with sorted keys; what JSON cannot write counts by its kind. */
+export function digestOf(value: unknown): string {
+  if (typeof value === "string") return sha256(`s${value}`);
+  try {
+    return sha256(`j${JSON.stringify(value, sorted) ?? "undefined"}`);
+  } catch {
+    return sha256("unserialisable");
+  }
+}
+
+function sorted(_key: string, part: unknown): unknown {
+  if (typeof part === "bigint") return `${part}n`;
+  if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
+  return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+}
+
+/** What came of a call: held as it came until someone needs its digest. Two texts are compared without one. */
+export class Result {
+  #value: { readonly it: unknown } | undefined;
+  #digest: string | undefined;
+
+  private constructor(value: { readonly it: unknown } | undefined, digest: string | undefined) {
+    this.#value = value;
+    this.#digest = digest;
+  }
+  static of(value: unknown): Result {
+    return new Result({ it: value }, undefined);
+  }
+  static saved(digest: string): Result {
+    return new Result(undefined, digest);
+  }
+  get digest(): string {
+    return (this.#digest ??= digestOf(this.#value?.it));
+  }
+  equals(other: Result): boolean {
+    if (this === other) return true;
+    const [a, b] = [this.#value?.it, other.#value?.it];
+    return typeof a === "string" && typeof b === "string" ? a === b : this.digest === other.digest;
+  }
+}
