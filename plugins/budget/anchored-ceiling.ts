@@ -34,7 +34,7 @@ interface Anchor { readonly model: string; readonly toolsKey: object; readonly f
 
 export class AnchoredCeiling {
   readonly #anchors: Anchor[] = [];
-  #weights: { readonly epoch: number; readonly provider: string; readonly sums: number[] } | undefined;
+  #weights: { readonly epoch: number; readonly provider: string; readonly sums: number[]; /** The first message with thinking. */ thoughtAt: number } | undefined;
 
   /** Tokens of input at most; undefined when nothing bounds it. `window` is the context window, when known. */
   of(call: Measured, window: number | undefined = call.model.contextWindow, vendorOverhead = VENDOR_OVERHEAD): number | undefined {
@@ -62,9 +62,10 @@ export class AnchoredCeiling {
 
   /** Keeps a request and the gross input its provider reported as an anchor for the next. */
   settled(call: Measured, reported: number, vendorOverhead = VENDOR_OVERHEAD): void {
+    const bytes = this.#byBytes(call, vendorOverhead);
     // What it left out would come back with the next request that has room to think.
-    if (call.allowance <= THINKING_ROOM && call.view.messages.some(thought)) return;
-    const anchor: Anchor = { model: keyOf(call), toolsKey: call.toolsKey, format: formatOf(call), manner: mannerOf(call), view: call.view, extras: new Set(extrasOf(call)), reported, beyondBytes: reported > this.#byBytes(call, vendorOverhead) };
+    if (call.allowance <= THINKING_ROOM && (this.#weights?.thoughtAt ?? 0) < call.view.length) return;
+    const anchor: Anchor = { model: keyOf(call), toolsKey: call.toolsKey, format: formatOf(call), manner: mannerOf(call), view: call.view, extras: new Set(extrasOf(call)), reported, beyondBytes: reported > bytes };
     this.#anchors.unshift(anchor);
     if (this.#anchors.length > ANCHORS) this.#anchors.pop();
   }
@@ -76,11 +77,13 @@ export class AnchoredCeiling {
 
   // Kept as running sums per epoch, so that a call pays for its new messages only.
   #beyondBytesOf(view: View, provider: string): number {
-    if (this.#weights?.epoch !== view.epoch || this.#weights.provider !== provider) this.#weights = { epoch: view.epoch, provider, sums: [0] };
-    const { sums } = this.#weights;
+    if (this.#weights?.epoch !== view.epoch || this.#weights.provider !== provider) this.#weights = { epoch: view.epoch, provider, sums: [0], thoughtAt: Number.POSITIVE_INFINITY };
+    const weights = this.#weights;
+    const { sums } = weights;
     for (let i = sums.length; i <= view.length; i++) {
       const message = view.at(i - 1);
       sums.push((sums[i - 1] ?? 0) + (message ? beyondBytes(message, provider) : 0));
+      if (message && i - 1 < weights.thoughtAt && thought(message)) weights.thoughtAt = i - 1;
     }
     return sums[view.length] ?? 0;
   }
@@ -92,10 +95,10 @@ const formatOf = ({ request }: Measured): unknown => (request.responseFormat?.ty
 const mannerOf = ({ request }: Measured): string => `${request.toolChoice?.type ?? "auto"} ${request.reasoning ?? ""}`;
 /** Whether thinking may go back to the vendor with a message, as text or by reference. */
 const thought = ({ value, bytes, outputTokens }: Message): boolean => value.role === "assistant" && ((outputTokens ?? 0) > bytes || value.content.some((part) => part.type === "reasoning"));
-const weights = new WeakMap<ModelMessage, number>();
+const weighed = new WeakMap<ModelMessage, number>();
 function weigh(message: ModelMessage): number {
-  let weight = weights.get(message);
-  if (weight === undefined) weights.set(message, (weight = new Message(message).bytes + FRAMING));
+  let weight = weighed.get(message);
+  if (weight === undefined) weighed.set(message, (weight = new Message(message).bytes + FRAMING));
   return weight;
 }
 
