@@ -1,0 +1,45 @@
+/**
+ * Retry: another attempt, or another model, for a call that failed before anything was billed. Taps `afterUsage` (ask
+ * again). Owns `retry`. Each attempt is held and priced like any other; what may have been billed is never repeated
+ * silently.
+ */
+import { Type } from "@sinclair/typebox";
+import { type CallId, definePlugin } from "../../kernel/index.ts";
+import { Attempts } from "./attempts.ts";
+import { errors } from "./errors.ts";
+import { keys, type Plan, type RetryOptions } from "./options.ts";
+
+export type { RetryOptions } from "./options.ts";
+
+declare module "../../kernel/contract.ts" {
+  interface RunOptions {
+    /** How failed model calls are repeated; `false` leaves every failure as it is. */
+    retry?: RetryOptions | false;
+  }
+}
+
+export const retry = definePlugin({
+  name: "retry",
+  description: "Tries a failed model call again, or another model, when nothing was billed.",
+  options: Type.Object(keys),
+  runOptions: Type.Object({ retry: Type.Optional(Type.Union([Type.Literal(false), Type.Object(keys, { additionalProperties: false })], { description: "false leaves every failure as it is" })) }),
+  errors,
+  controls: ({ options }) => ({ retry: options.retry === false ? "absent" : "active" }),
+  apply(kernel, options) {
+    const callsOf = kernel.perRun((run) => {
+      const own = run.options.retry;
+      const plan: Plan | undefined = own === false ? undefined : { backoffMs: 250, fallbackModels: [], repeatBilled: false, ...options, ...own };
+      return { plan, open: new Map<CallId, Attempts>() };
+    });
+
+    kernel.hooks.afterUsage.tap({ name: "retry", stage: "decide" }, (settled) => {
+      const { plan, open } = callsOf(settled.run);
+      const { callId, error } = settled;
+      if (!plan || (!error && !open.has(callId))) return undefined;
+      let attempts = open.get(callId);
+      if (!attempts) open.set(callId, (attempts = new Attempts(plan)));
+      if (!error) open.delete(callId);
+      return attempts.settled(settled);
+    });
+  },
+});
