@@ -66,4 +66,15 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { json },
     load: () => import("./catalog.ts"),
   },
+  receipts: {
+    usage: "receipts [dir]",
+    describe: "List past runs with what they cost, by agent and model; or write them as a page",
+    positionals: { dir: "The directory the agent ran in, where .caveman/runs is" },
+    options: {
+      json,
+      html: { type: "string", describe: "Write the newest run as one self-contained page to this file" },
+      all: { type: "boolean", describe: "With --html: every run" },
+    },
+    load: () => import("./receipts.ts"),
+  },
 };
