@@ -19,27 +19,25 @@ function sorted(_key: string, part: unknown): unknown {
   return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
 
-/** What came of a call: held as it came until someone needs its digest. Two texts are compared without one. */
+/** What came of a call: held as text until someone needs its digest. Two texts are compared without one. */
 export class Result {
-  #value: { readonly it: unknown } | undefined;
+  readonly #text: string | undefined;
   #digest: string | undefined;
 
-  private constructor(value: { readonly it: unknown } | undefined, digest: string | undefined) {
-    this.#value = value;
+  private constructor(text: string | undefined, digest: string | undefined) {
+    this.#text = text;
     this.#digest = digest;
   }
-  static of(value: unknown): Result {
-    return new Result({ it: value }, undefined);
+  static of(text: string): Result {
+    return new Result(text, undefined);
   }
   static saved(digest: string): Result {
     return new Result(undefined, digest);
   }
   get digest(): string {
-    return (this.#digest ??= digestOf(this.#value?.it));
+    return (this.#digest ??= sha256(this.#text ?? ""));
   }
   equals(other: Result): boolean {
-    if (this === other) return true;
-    const [a, b] = [this.#value?.it, other.#value?.it];
-    return typeof a === "string" && typeof b === "string" ? a === b : this.digest === other.digest;
+    return this.#text !== undefined && other.#text !== undefined ? this.#text === other.#text : this.digest === other.digest;
   }
 }

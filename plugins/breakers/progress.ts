@@ -1,5 +1,5 @@
 /** Progress: how many turns in a row said the same and got the same from the same tools. */
-import { Result, sha256 } from "./digest.ts";
+import { type Result, sha256 } from "./digest.ts";
 
 export interface SavedProgress { readonly signature: string; readonly count: number }
 
@@ -28,7 +28,7 @@ export class Progress {
     if (this.count === 0) return false;
     if (this.#text === undefined) return this.#signature === signatureOf(text, parts);
     if (this.#text !== text || this.#parts.length !== parts.length) return false;
-    return this.#parts.every((part, at) => part.name === parts[at]?.name) && this.#parts.every((part, at) => at < parts.length && part.result.equals(parts[at]?.result ?? NONE));
+    return this.#parts.every((part, at) => part.name === parts[at]?.name) && this.#parts.every((part, at) => part.result.equals(parts[at]?.result ?? part.result));
   }
 
   /** Counts a turn that is over; gives how many equal ones stand in a row. */
@@ -48,5 +48,4 @@ export class Progress {
   }
 }
 
-const NONE = Result.of(undefined);
 const signatureOf = (text: string, parts: readonly Part[]): string => sha256(JSON.stringify([sha256(text), ...parts.map((part) => [part.name, part.result.digest])]));

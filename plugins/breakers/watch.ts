@@ -97,7 +97,7 @@ export class Watch {
     const careful = problem !== undefined || tool === undefined || tool.effect !== "read" || tool.kind === "subagent";
     const cycle = careful ? this.#repeats.cycleAt(entry, true) : undefined;
     if (cycle) return this.#denied(entry, cycle, problem?.message);
-    call.output((output, _call, raw) => this.#gave(slot, entry, output, raw));
+    call.output((output) => this.#gave(slot, entry, output));
     return undefined;
   }
 
@@ -114,10 +114,13 @@ export class Watch {
     return deny("cave_tool_call_loop_nudge", `${problem ? `${problem} ` : ""}${repeated(cycle)} It was not executed this time.`);
   }
 
-  /** Sees what a call gave before anyone shortens it; the nudge is added to what the model reads. */
-  #gave(slot: Slot, entry: Entry, output: ToolOutput, raw: unknown): ToolOutput {
+  /**
+   * Sees what a call gave before anyone shortens it; the nudge is added to what the model reads. The text is kept, not
+   * the value, which the tool may change and give again.
+   */
+  #gave(slot: Slot, entry: Entry, output: ToolOutput): ToolOutput {
     const failed = output.type === "error-text" || output.type === "error-json";
-    slot.result = entry.result = Result.of(failed ? textOf(output) : raw);
+    slot.result = entry.result = Result.of(textOf(output));
     entry.failed = failed;
     this.#repeats.closed(entry);
     const cycle = this.#repeats.cycleAt(entry);
@@ -127,6 +130,7 @@ export class Watch {
     }
     if (!cycle && this.#left === 1 && !this.#moved && this.#progress.count >= (this.#limits?.noProgress ?? 0) - 1 && this.#told === undefined && this.#progress.same(this.#text, this.#parts())) {
       this.#told = this.#turn;
+      this.#record("no_progress", this.#progress.signature, this.#progress.count + 1);
       this.#run.notice("breakers", "cave_no_progress_nudge", "The model was told that it makes no progress.");
       return withText(output, `cave_no_progress_nudge: The last ${this.#progress.count + 1} turns said and found the same. Try another way, or answer with what is known.`);
     }
@@ -147,7 +151,7 @@ export class Watch {
         this.#repeats.closed(entry);
       }
     } else {
-      slot.result ??= Result.saved(fact.resultDigest);
+      slot.result ??= this.#moved ? Result.of("") : Result.saved(fact.resultDigest);
       if (!fact.isError && this.#works(fact)) this.#moved = true;
     }
     if (entry && !this.#run.stopping) {
@@ -175,7 +179,7 @@ export class Watch {
       if (count > noProgress && (this.#told === undefined || this.#told < this.#turn) && !this.#run.stopping) {
         this.#record("no_progress", this.#progress.signature, count);
         this.#stop("no_progress", "cave_no_progress", "Turns went on saying and finding the same.");
-      } else if (count === noProgress) this.#record("no_progress", this.#progress.signature, count);
+      }
     }
     this.#slots = new Map();
   }

@@ -31,11 +31,13 @@ export function heldFor({ holds }: SettledCall): bigint | undefined {
 export function heldOn(model: ResolvedModel, held: bigint, { run, frozen }: SettledCall, unit: Denomination): bigint {
   const pricing = run.find(Pricing);
   if (unit === "tokens" || !pricing) return held;
-  const most = [[1_000_000, 0], [0, 1_000_000]].map(([input = 0, output = 0]) => {
+  let most = 0n;
+  for (const [input, output] of [[1_000_000, 0], [0, 1_000_000]] as const) {
     const [then, now] = [pricing.ceiling(frozen.model, input, output, frozen.at), pricing.ceiling(model, input, output, frozen.at)];
-    return "pico" in then && "pico" in now && then.pico > 0n ? (held * now.pico + then.pico - 1n) / then.pico : held;
-  });
-  return most.reduce((a, b) => (a > b ? a : b));
+    const amount = "pico" in then && "pico" in now && then.pico > 0n ? (held * now.pico + then.pico - 1n) / then.pico : held;
+    if (amount > most) most = amount;
+  }
+  return most;
 }
 
 type Spend = Pick<BreakerTripped, "reservedSpend" | "measuredSpend" | "spendBasis">;

@@ -13,7 +13,11 @@ import { models, resolved, seededClock } from "../../support/harness.ts";
 function listening(seed = 1): { clock: Clock; sleeps: number[] } {
   const clock = seededClock(seed);
   const sleeps: number[] = [];
-  return { sleeps, clock: { ...clock, sleep: (ms, signal) => (sleeps.push(ms), clock.sleep(ms, signal)) } };
+  const sleep: Clock["sleep"] = (ms, signal) => {
+    sleeps.push(ms);
+    return clock.sleep(ms, signal);
+  };
+  return { sleeps, clock: { ...clock, sleep } };
 }
 const failing = (times: number, error: ScriptFault, then: ScriptStep = { text: "fine" }) => scripted((_request, index) => (index < times ? { ...(error.when ? { text: "half of it" } : {}), chunks: 4, error } : then));
 const OVERLOADED: ScriptFault = { status: 529 };
