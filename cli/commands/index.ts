@@ -77,4 +77,14 @@ export const commands: Readonly<Record<string, Command>> = {
     },
     load: () => import("./receipts.ts"),
   },
+  simulate: {
+    usage: "simulate <agent> [input]",
+    describe: "Run an agent's script and say what it would cost with several models; no provider is called",
+    positionals: { agent: "As of run, with a model script beside it", input: "What the user says" },
+    options: {
+      models: { type: "string", describe: "provider/model,provider/model: whose prices to compare" },
+      json,
+    },
+    load: () => import("./simulate.ts"),
+  },
 };
