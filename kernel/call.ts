@@ -9,16 +9,8 @@ import { type Answer, send } from "./send.ts";
 import { illegality, type Rewrite, View } from "./transcript.ts";
 
 class Settled implements SettledCall {
-  readonly run: Run;
-  readonly frozen: Frozen;
-  readonly usage: Usage;
-  readonly basis: CallBasis;
-  readonly sent: boolean;
-  readonly replayed: boolean;
-  readonly content: readonly ModelContent[];
-  readonly finish: string;
-  readonly latencyMs: number;
-  readonly error: CavemanError | undefined;
+  readonly run: Run; readonly frozen: Frozen; readonly usage: Usage; readonly basis: CallBasis; readonly sent: boolean; readonly replayed: boolean;
+  readonly content: readonly ModelContent[]; readonly finish: string; readonly latencyMs: number; readonly error: CavemanError | undefined;
   readonly cause: unknown;
   wanted: Again | undefined;
 
@@ -137,10 +129,7 @@ function bound(frozen: Frozen, answer: Answer): Usage {
 }
 
 class Pressure implements Compaction {
-  readonly run: Host;
-  readonly reason: Compaction["reason"];
-  readonly model: ResolvedModel | undefined;
-  readonly signal: AbortSignal;
+  readonly run: Host; readonly reason: Compaction["reason"]; readonly model: ResolvedModel | undefined; readonly signal: AbortSignal;
   readonly rewrites: Rewrite[] = [];
   view: View;
 

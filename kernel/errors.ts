@@ -53,8 +53,7 @@ export interface ErrorDetail {
 /** A coded error: says where, what was expected, what came, and what to do. */
 export class CavemanError extends Error {
   override readonly name: string = "CavemanError";
-  readonly code: string;
-  readonly detail: ErrorDetail;
+  readonly code: string; readonly detail: ErrorDetail;
 
   constructor(code: string, detail: ErrorDetail = {}) {
     super(explain(code, detail), detail.cause === undefined ? undefined : { cause: detail.cause });

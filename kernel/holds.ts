@@ -4,9 +4,7 @@ import { CavemanError } from "./errors.ts";
 
 class HeldSum<T> implements Hold<T> {
   state: "open" | "settled" | "released" = "open";
-  readonly owner: string;
-  readonly amount: T;
-  readonly #spec: HoldSpec<T>;
+  readonly owner: string; readonly amount: T; readonly #spec: HoldSpec<T>;
   readonly #closed: () => void;
 
   constructor(spec: HoldSpec<T>, closed: () => void) {

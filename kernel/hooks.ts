@@ -135,55 +135,69 @@ export class HookSet {
     return value as Answers[H] | undefined;
   }
 
-  #wrap(hook: HookName, tap: Tap): (payload: never, done: Done) => void {
-    const { info, fn } = tap;
+  #wrap(hook: HookName, tap: Tap): (payload: Payloads[HookName], done: Done) => void {
     const policy = POLICIES[hook];
-    return (payload: Payloads[HookName], done) => {
+    return (payload, done) => {
       const before = policy.before?.(payload);
       const started = performance.now();
-      let over = false;
-      const end = (error: unknown, answer: unknown): void => {
-        if (over) return; // a late answer is ignored
-        over = true;
-        info.totalMs += performance.now() - started;
-        info.calls++;
-        try {
-          const problem = error ?? policy.problem?.(answer, payload);
-          if (problem === undefined) {
-            done(null, policy.pass ? policy.pass(answer, payload) : answer);
-            return;
-          }
-          info.failures++;
-          const coded = asCaveman(problem, "cave_plugin_failed", { place: `${info.name} on ${hook}` });
-          this.#onFailure(hook, info, coded, payload);
-          policy.restore?.(payload, before);
-          done(null, (info.guard && policy.guard ? policy.guard : policy.fail)(coded, payload));
-        } catch (fault) {
-          done(asCaveman(fault, "cave_plugin_failed", { place: `${info.name} on ${hook}` }));
-        }
-      };
       let answer: unknown;
-      const signal = payload.signal;
       try {
-        answer = fn(payload as never, signal);
+        answer = tap.fn(payload as never, payload.signal);
       } catch (error) {
-        return end(error ?? new CavemanError("cave_plugin_failed", { received: "a thrown nothing" }), undefined);
+        this.#conclude(tap, payload, before, started, done, error ?? nothingThrown(), undefined);
+        return;
       }
-      if (!isThenable(answer)) return end(undefined, answer);
-      const limit = Number.isFinite(tap.options.timeoutMs) ? setTimeout(() => finish(new CavemanError("cave_plugin_failed", { place: `${info.name} on ${hook}`, expected: `an answer within ${tap.options.timeoutMs} ms`, received: "none" }), undefined), tap.options.timeoutMs) : undefined;
-      const onAbort = (): void => finish(asCaveman(signal.reason, "cave_run_aborted"), undefined);
-      const finish = (error: unknown, value: unknown): void => {
-        if (limit) clearTimeout(limit);
-        signal.removeEventListener("abort", onAbort);
-        end(error, value);
-      };
-      if (signal.aborted) onAbort();
-      else signal.addEventListener("abort", onAbort, { once: true });
-      answer.then((value) => finish(undefined, value), (error: unknown) => finish(error ?? new CavemanError("cave_plugin_failed", { received: "a rejected nothing" }), undefined));
+      if (isThenable(answer)) this.#wait(tap, payload, before, started, done, answer);
+      else this.#conclude(tap, payload, before, started, done, undefined, answer);
     };
+  }
+
+  /** Races an answer that was not at hand against the abort and the tap's time limit; what comes late is ignored. */
+  #wait(tap: Tap, payload: Payloads[HookName], before: unknown, started: number, done: Done, answer: PromiseLike<unknown>): void {
+    const { signal } = payload;
+    const { timeoutMs } = tap.options;
+    let over = false;
+    const end = (error: unknown, value: unknown): void => {
+      if (over) return;
+      over = true;
+      if (limit) clearTimeout(limit);
+      signal.removeEventListener("abort", onAbort);
+      this.#conclude(tap, payload, before, started, done, error, value);
+    };
+    const onAbort = (): void => end(asCaveman(signal.reason, "cave_run_aborted"), undefined);
+    const late = (): void => end(new CavemanError("cave_plugin_failed", { place: `${tap.info.name} on ${tap.info.hook}`, expected: `an answer within ${timeoutMs} ms`, received: "none" }), undefined);
+    const limit = Number.isFinite(timeoutMs) ? setTimeout(late, timeoutMs) : undefined;
+    signal.addEventListener("abort", onAbort, { once: true });
+    answer.then((value) => end(undefined, value), (error: unknown) => end(error ?? nothingThrown(), undefined));
+    if (signal.aborted) onAbort();
+  }
+
+  /** Keeps the account of a tap and applies its hook's policy to what it answered. */
+  #conclude({ info }: Tap, payload: Payloads[HookName], before: unknown, started: number, done: Done, error: unknown, answer: unknown): void {
+    const { hook } = info;
+    const policy = POLICIES[hook];
+    info.totalMs += performance.now() - started;
+    info.calls++;
+    let result: unknown;
+    try {
+      const problem = error ?? policy.problem?.(answer, payload);
+      if (problem === undefined) result = policy.pass ? policy.pass(answer, payload) : answer;
+      else {
+        info.failures++;
+        const coded = asCaveman(problem, "cave_plugin_failed", { place: `${info.name} on ${hook}` });
+        this.#onFailure(hook, info, coded, payload);
+        policy.restore?.(payload, before);
+        result = (info.guard && policy.guard ? policy.guard : policy.fail)(coded, payload);
+      }
+    } catch (fault) {
+      done(asCaveman(fault, "cave_plugin_failed", { place: `${info.name} on ${hook}` }));
+      return;
+    }
+    done(null, result);
   }
 }
 
+const nothingThrown = (): CavemanError => new CavemanError("cave_plugin_failed", { received: "a thrown nothing" });
 export const isThenable = (value: unknown): value is PromiseLike<unknown> => typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 
 interface Policy {

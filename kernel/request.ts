@@ -9,13 +9,12 @@ import type { View } from "./transcript.ts";
 
 /** What the life of a call needs of its run beside the public face. */
 export interface Host extends Run {
-  readonly hooks: HookSet;
-  readonly count: HoldCount;
-  readonly system: readonly ModelMessage[];
-  readonly modelTools: readonly ModelTool[];
+  readonly hooks: HookSet; readonly count: HoldCount; readonly system: readonly ModelMessage[]; readonly modelTools: readonly ModelTool[];
   readonly listening: boolean;
   /** The model of the last attempt. */
   resolved: ResolvedModel | undefined;
+  /** Calls back on an abort, at once when there was one already; gives back the function that forgets it. */
+  onAbort(tell: () => void): () => void;
   nextCallId(): CallId;
   /** Throws when the run is aborted or failed; answers with the stop when it is stopping. */
   standing(): Stop | undefined;
@@ -29,11 +28,7 @@ const FRAMING = 16;
 type Shaped = Pick<Shape, "model" | "tools" | "maxOutputTokens" | "settings" | "additions" | "decorators">;
 
 export class Shape implements ModelCall, Restorable {
-  readonly run: Host;
-  readonly callId: CallId;
-  readonly attempt: number;
-  readonly purpose: CallPurpose;
-  readonly view: View;
+  readonly run: Host; readonly callId: CallId; readonly attempt: number; readonly purpose: CallPurpose; readonly view: View;
   readonly signal: AbortSignal;
   model: ResolvedModel | undefined;
   tools: readonly ModelTool[];
@@ -86,19 +81,9 @@ const sizeOfTools = (list: readonly ModelTool[]): number => {
 };
 
 export class Frozen implements FrozenCall {
-  readonly run: Host;
-  readonly callId: CallId;
-  readonly attempt: number;
-  readonly purpose: CallPurpose;
-  readonly view: View;
-  readonly signal: AbortSignal;
-  readonly model: ResolvedModel;
-  readonly request: Readonly<CallOptions>;
-  readonly toolsKey: object;
-  readonly at: number;
-  readonly holds: Holds;
-  readonly asked: Tokens;
-  readonly #additions: readonly ModelMessage[];
+  readonly run: Host; readonly callId: CallId; readonly attempt: number; readonly purpose: CallPurpose; readonly view: View;
+  readonly signal: AbortSignal; readonly model: ResolvedModel; readonly request: Readonly<CallOptions>; readonly toolsKey: object;
+  readonly at: number; readonly holds: Holds; readonly asked: Tokens; readonly #additions: readonly ModelMessage[];
   #overhead: Bytes | undefined;
   #allowance: Tokens;
 

@@ -1,5 +1,5 @@
 /** One run: its identity, state, verbs and settlement. */
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,9 +21,7 @@ import { Transcript } from "./transcript.ts";
 export interface ConversationSlot { readonly name: string; readonly schema: object; readonly init: (run: Run, saved: unknown) => { toJSON(): unknown } }
 /** What the assembled kernel lends its runs. */
 export interface Engine {
-  readonly plugins: readonly Plugin[];
-  readonly hooks: HookSet;
-  readonly clock: Clock;
+  readonly plugins: readonly Plugin[]; readonly hooks: HookSet; readonly clock: Clock;
   readonly perRun: readonly ((run: Run) => unknown)[];
   readonly perConversation: readonly ConversationSlot[];
   readonly services: ReadonlyMap<string, (run: Run) => unknown>;
@@ -33,25 +31,17 @@ export interface Engine {
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 export class RunImpl implements Host, ToolHost {
-  readonly id: RunId;
-  readonly agent: AgentDefinition;
-  readonly path: readonly string[];
-  readonly depth: number;
-  readonly parent: RunImpl | undefined;
-  readonly spawnedBy: ToolCall | undefined;
-  readonly options: Readonly<RunOptions>;
-  readonly ledger: Ledger;
-  readonly transcript: Transcript;
-  readonly clock: Clock;
-  readonly hooks: HookSet;
+  readonly id: RunId; readonly agent: AgentDefinition; readonly path: readonly string[]; readonly depth: number; readonly parent: RunImpl | undefined;
+  readonly spawnedBy: ToolCall | undefined; readonly options: Readonly<RunOptions>; readonly ledger: Ledger; readonly transcript: Transcript;
+  readonly clock: Clock; readonly hooks: HookSet;
   readonly tools = new Map<string, Tool>();
   readonly children: RunImpl[] = [];
   readonly count = { openHolds: 0 };
-  readonly startedAt: number;
-  readonly engine: Engine;
+  readonly startedAt: number; readonly engine: Engine;
   readonly states: unknown[] = [];
   readonly conversationStates: { toJSON(): unknown }[] = [];
   readonly #abort = new AbortController();
+  readonly #onAbort = new Set<() => void>();
   readonly #listener: ((event: RunEvent) => void) | undefined;
   readonly #services = new Map<string, unknown>();
   readonly #onSignal: (() => void) | undefined;
@@ -78,7 +68,7 @@ export class RunImpl implements Host, ToolHost {
     this.path = parent ? [...parent.path, agent.id] : [agent.id];
     this.options = parent ? options : checkRunOptions(engine.plugins, options);
     if (options.runId !== undefined && !RUN_ID.test(options.runId)) throw new CavemanError("cave_option_invalid", { place: "run options.runId", expected: RUN_ID.source, received: JSON.stringify(options.runId) });
-    this.id = (options.runId && !parent ? options.runId : `run_${randomBytes(8).toString("hex")}`) as RunId;
+    this.id = (options.runId && !parent ? options.runId : `run_${randomUUID().replaceAll("-", "").slice(0, 16)}`) as RunId;
     this.#listener = listener ?? (parent ? (event) => parent.forward(event) : undefined);
     this.startedAt = engine.clock.now();
     this.ledger = new Ledger(() => engine.clock.now());
@@ -121,7 +111,15 @@ export class RunImpl implements Host, ToolHost {
     this.record("run.stopped", { reason: this.stopping.reason, ...(error ? { code: error.code } : {}) });
   }
   abort(reason: CavemanError): void {
-    if (!this.#abort.signal.aborted && !this.outcome) this.#abort.abort(reason);
+    if (this.#abort.signal.aborted || this.outcome) return;
+    this.#abort.abort(reason);
+    for (const tell of [...this.#onAbort]) tell();
+    this.#onAbort.clear();
+  }
+  onAbort(tell: () => void): () => void {
+    if (this.signal.aborted) tell();
+    else this.#onAbort.add(tell);
+    return () => void this.#onAbort.delete(tell);
   }
   standing(): Stop | undefined {
     if (this.stopping?.error) throw this.stopping.error;
@@ -218,12 +216,9 @@ export class RunImpl implements Host, ToolHost {
   live: string[] = [];
 
   #raced<T>(work: Promise<T>): Promise<T> {
-    const { signal } = this;
     return new Promise<T>((yes, no) => {
-      const onAbort = (): void => no(asCaveman(signal.reason, "cave_run_aborted"));
-      if (signal.aborted) onAbort();
-      signal.addEventListener("abort", onAbort, { once: true });
-      work.then(yes, no).finally(() => signal.removeEventListener("abort", onAbort));
+      const forget = this.onAbort(() => no(asCaveman(this.signal.reason, "cave_run_aborted")));
+      work.then(yes, no).finally(forget);
     });
   }
 

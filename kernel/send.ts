@@ -17,12 +17,15 @@ export async function send(shape: Shape, frozen: Frozen): Promise<Answer> {
     abandon?.();
     void reader?.cancel(signal.reason).catch(() => undefined);
   };
-  signal.addEventListener("abort", onAbort, { once: true });
+  const forget = run.onAbort(onAbort);
   try {
     const options: CallOptions = { ...frozen.request, maxOutputTokens: frozen.allowance };
     if (shape.decorators.length > 0) options.headers = Object.assign({ ...options.headers }, ...shape.decorators.map((decorate) => decorate(options)));
     const opening = Promise.resolve(frozen.model.model.doStream(options));
-    const opened = await Promise.race([opening, new Promise<undefined>((resolve) => (abandon = () => resolve(undefined)))]);
+    const opened = await new Promise<Awaited<typeof opening> | undefined>((yes, no) => {
+      abandon = () => yes(undefined);
+      opening.then(yes, no);
+    });
     if (!opened) {
       void opening.then(({ stream }) => stream.cancel(), () => undefined).catch(() => undefined);
       throw signal.reason;
@@ -84,7 +87,7 @@ export async function send(shape: Shape, frozen: Frozen): Promise<Answer> {
   } catch (cause) {
     fault(answer, frozen, cause, signal);
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    forget();
     if (answer.error && reader) void reader.cancel().catch(() => undefined);
   }
   return answer;

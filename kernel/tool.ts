@@ -7,12 +7,13 @@ import { type HoldCount, Holds } from "./holds.ts";
 import { type HookSet, isDenial, isThenable } from "./hooks.ts";
 import type { CallId } from "./ledger.ts";
 import type { ToolOutput } from "./model.ts";
-import { check } from "./schema.ts";
+import { type Check, check } from "./schema.ts";
 
 /** What the life of a tool call needs of its run beside the public face. */
 export interface ToolHost extends Run {
-  readonly hooks: HookSet;
-  readonly count: HoldCount;
+  readonly hooks: HookSet; readonly count: HoldCount;
+  /** Calls back on an abort, at once when there was one already; gives back the function that forgets it. */
+  onAbort(tell: () => void): () => void;
   /** The tail of the admission queue: admissions of one run are serial, in call order. */
   admissions: Promise<unknown> | undefined;
 }
@@ -20,14 +21,8 @@ export interface ToolHost extends Run {
 type Problem = { readonly code: string; readonly message: string };
 
 class Pending implements ToolCall {
-  readonly run: ToolHost;
-  readonly toolCallId: string;
-  readonly name: string;
-  readonly tool: Tool | undefined;
-  readonly parent: ToolCall | undefined;
-  readonly speculative: CallId | undefined;
-  readonly signal: AbortSignal;
-  readonly holds: Holds;
+  readonly run: ToolHost; readonly toolCallId: string; readonly name: string; readonly tool: Tool | undefined; readonly parent: ToolCall | undefined;
+  readonly speculative: CallId | undefined; readonly signal: AbortSignal; readonly holds: Holds;
   input: unknown;
   problem: Problem | undefined;
   recorded: ((input: unknown) => unknown) | undefined;
@@ -67,9 +62,10 @@ export type Admitted = { readonly outcome: ToolOutcome } | { readonly call: Tool
 export function admit(run: ToolHost, request: ToolRequest): Promise<Admitted> {
   const before = run.admissions;
   const mine = before ? before.then(() => admission(run, request)) : admission(run, request);
-  const tail = mine.catch(() => undefined).then(() => {
+  const done = (): void => {
     if (run.admissions === tail) run.admissions = undefined;
-  });
+  };
+  const tail: Promise<void> = mine.then(done, done);
   run.admissions = tail;
   return mine;
 }
@@ -78,7 +74,8 @@ async function admission(run: ToolHost, request: ToolRequest): Promise<Admitted>
   const nestable = request.nestedIn?.tool?.nestedTools;
   const tool = request.nestedIn ? nestable?.find((entry) => entry.name === request.name) : run.tools.get(request.name);
   const call = new Pending(run, request, tool);
-  await readArguments(call, tool, request.input);
+  const reading = readArguments(call, tool, request.input);
+  if (reading) await reading;
   let verdict: Denial | undefined;
   try {
     const fired = run.hooks.fire("admitTool", call);
@@ -104,29 +101,35 @@ const standing = (run: ToolHost): Problem | undefined =>
   run.signal.aborted ? { code: "cave_run_aborted", message: "The run was aborted before this tool started." }
     : run.stopping ? { code: "cave_run_stopping", message: "The run is stopping, so this tool was not started." } : undefined;
 
-async function readArguments(call: Pending, tool: Tool | undefined, raw: unknown): Promise<void> {
+function readArguments(call: Pending, tool: Tool | undefined, raw: unknown): Promise<void> | undefined {
   if (!tool) {
     const known = call.parent?.tool ? call.parent.tool.nestedTools.map((entry) => entry.name) : [...call.run.tools.keys()];
     call.problem = { code: "cave_unknown_tool", message: `There is no tool of this name. Known tools: ${known.join(", ") || "none"}.` };
-    return;
+    return undefined;
   }
+  const wrong = (message: string): void => void (call.problem = { code: "cave_tool_arguments_invalid", message });
+  const read = (result: Check<unknown>): void => {
+    if (result.ok) call.input = result.value;
+    else wrong(`The arguments do not fit the schema: ${result.problem}`);
+  };
   let value = raw;
   if (typeof raw === "string") {
     try {
       value = raw.trim() === "" ? {} : JSON.parse(raw);
     } catch {
-      call.problem = { code: "cave_tool_arguments_invalid", message: "The arguments are not valid JSON." };
-      return;
+      wrong("The arguments are not valid JSON.");
+      return undefined;
     }
   }
+  const unchecked = (error: unknown): void => wrong(`The arguments could not be checked: ${describe(error)}`);
   try {
     const checking = check(tool.input, value);
-    const result = checking instanceof Promise ? await checking : checking;
-    if (result.ok) call.input = result.value;
-    else call.problem = { code: "cave_tool_arguments_invalid", message: `The arguments do not fit the schema: ${result.problem}` };
+    if (isThenable(checking)) return Promise.resolve(checking).then(read).catch(unchecked);
+    read(checking);
   } catch (error) {
-    call.problem = { code: "cave_tool_arguments_invalid", message: `The arguments could not be checked: ${describe(error)}` };
+    unchecked(error);
   }
+  return undefined;
 }
 
 /** Executes an admitted call. Never rejects: what goes wrong becomes a result the model can act on. */
@@ -155,29 +158,52 @@ export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
     outcome = { ...outcome, output: await stages(call, outcome.output, undefined).catch(() => outcome.output) };
   }
   close(run, call, true);
-  run.record("tool.finished", finished(call, raw, outcome, run.clock.now() - startedAt));
+  run.record("tool.finished", new Finished(call, raw, outcome, run.clock.now() - startedAt));
   run.emit({ type: "tool_end", toolCallId: call.toolCallId, name: call.name, isError: outcome.isError, durationMs: run.clock.now() - startedAt, bytes: textOf(outcome.output).length, ...(outcome.code ? { code: outcome.code } : {}) });
   return outcome;
 }
 
-function finished(call: Pending, raw: unknown, outcome: ToolOutcome, durationMs: number): Parameters<typeof call.run.record<"tool.finished">>[1] {
-  let argsDigest: string | undefined;
-  let resultDigest: string | undefined;
-  return {
-    toolCallId: call.toolCallId, name: call.name, effect: call.tool?.effect ?? "read", isError: outcome.isError, durationMs, nested: call.parent !== undefined,
-    ...(outcome.code ? { code: outcome.code } : {}),
-    get argsDigest() { return (argsDigest ??= sha256(stable(call.input))); },
-    get resultDigest() { return (resultDigest ??= sha256(outcome.isError ? textOf(outcome.output) : stable(raw))); },
-  };
+/** The record of a finished call; its digests are made when first read. */
+class Finished {
+  readonly toolCallId: string; readonly name: string; readonly effect: string; readonly isError: boolean; readonly durationMs: number;
+  readonly nested: boolean;
+  declare readonly code?: string;
+  readonly #input: unknown; readonly #result: unknown;
+
+  constructor(call: Pending, raw: unknown, outcome: ToolOutcome, durationMs: number) {
+    this.toolCallId = call.toolCallId;
+    this.name = call.name;
+    this.effect = call.tool?.effect ?? "read";
+    this.isError = outcome.isError;
+    this.durationMs = durationMs;
+    this.nested = call.parent !== undefined;
+    if (outcome.code) this.code = outcome.code;
+    this.#input = call.input;
+    this.#result = outcome.isError ? outcome.output : raw;
+  }
+  get argsDigest(): string {
+    return sha256(stable(this.#input));
+  }
+  get resultDigest(): string {
+    return sha256(this.isError ? textOf(this.#result as ToolOutput) : stable(this.#result));
+  }
 }
 
 function perform(call: Pending, tool: Tool, input: unknown): unknown {
   const { run } = call;
   if (call.recorded) return call.recorded(input);
-  const limit = new AbortController();
-  const context: ToolContext = { signal: limit.signal, toolCallId: call.toolCallId, call: (name, value) => nested(call, name, value) };
+  // Made when the tool first looks at its signal: most never do.
+  let limit: AbortController | undefined;
+  const signal = (): AbortSignal => {
+    if (!limit) {
+      limit = new AbortController();
+      if (run.signal.aborted) limit.abort(run.signal.reason);
+    }
+    return limit.signal;
+  };
+  const context: ToolContext = { get signal() { return signal(); }, toolCallId: call.toolCallId, call: (name, value) => nested(call, name, value) };
   let answer: unknown;
-  if (call.executorOf) answer = call.executorOf(input, limit.signal);
+  if (call.executorOf) answer = call.executorOf(input, signal());
   else if (tool.subagent) return spawned(call, tool, input);
   else answer = tool.execute(input, context);
   if (!isThenable(answer)) return answer;
@@ -185,16 +211,15 @@ function perform(call: Pending, tool: Tool, input: unknown): unknown {
     const timer = setTimeout(() => {
       const error = new CavemanError("cave_tool_timeout", { place: `tool ${tool.name}`, expected: `an answer within ${tool.timeoutMs} ms`, received: "none" });
       reject(error);
-      limit.abort(error);
+      limit?.abort(error);
     }, tool.timeoutMs);
-    const onAbort = (): void => {
+    const forget = run.onAbort(() => {
       reject(asCaveman(run.signal.reason, "cave_run_aborted"));
-      limit.abort(run.signal.reason);
-    };
-    run.signal.addEventListener("abort", onAbort, { once: true });
+      limit?.abort(run.signal.reason);
+    });
     Promise.resolve(answer).then(resolve, reject).finally(() => {
       clearTimeout(timer);
-      run.signal.removeEventListener("abort", onAbort);
+      forget();
     });
   });
 }

@@ -51,10 +51,7 @@ let epochs = 0;
 
 /** What the model would be sent: an immutable projection. Views of one epoch with fewer messages are prefixes of longer ones. */
 export class View {
-  readonly epoch: number;
-  readonly length: number;
-  readonly #messages: readonly Message[];
-  readonly #sums: number[];
+  readonly epoch: number; readonly length: number; readonly #messages: readonly Message[]; readonly #sums: number[];
 
   /** @internal Made by a Transcript, or by `rewrite`. */
   constructor(messages: readonly Message[], length: number, epoch: number, sums: number[]) {

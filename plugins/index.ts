@@ -1,23 +1,27 @@
 /** Every plugin, by its name. */
 import type { PluginFactory } from "../kernel/index.ts";
+import { breakers } from "./breakers/index.ts";
 import { budget } from "./budget/index.ts";
 import { limits } from "./limits/index.ts";
 import { pricing } from "./pricing/index.ts";
 import { providers } from "./providers/index.ts";
 import { receipt } from "./receipt/index.ts";
+import { retry } from "./retry/index.ts";
 import { subagents } from "./subagents/index.ts";
 
 export { createBudgetController } from "./budget/index.ts";
 export { type Receipt, receiptSchema, renderReceipt } from "./receipt/index.ts";
 export * from "./services.ts";
-export { budget, limits, pricing, providers, receipt, subagents };
+export { breakers, budget, limits, pricing, providers, receipt, retry, subagents };
 
 /** The built-in plugins a config may name. */
 export const builtinPlugins = Object.freeze({
+  breakers,
   budget,
   limits,
   pricing,
   providers,
   receipt,
+  retry,
   subagents,
 } as unknown as Record<string, PluginFactory>);
