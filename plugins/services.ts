@@ -3,7 +3,14 @@
  * each other's files; they meet here.
  */
 import type { Row } from "../catalog/row.ts";
-import { type CallId, defineService, type ModelSpec, type ResolvedModel, type Run, type Usage } from "../kernel/index.ts";
+import {
+  type CallId,
+  defineService,
+  type ModelSpec,
+  type ResolvedModel,
+  type Run,
+  type Usage,
+} from "../kernel/index.ts";
 import type { Receipt } from "./receipt/schema.ts";
 
 /** A denomination of money: catalog dollars, or plain tokens. */
@@ -52,13 +59,27 @@ export interface RunResumed {
 declare module "../kernel/ledger.ts" {
   interface Facts {
     /** The price of one settled attempt; `picoUsd` is a whole number of 1e-12 USD, "0" when unpriced. */
-    "call.priced": { callId: CallId; attempt: number; picoUsd: Amount; unpriced: boolean; reason?: string; priceBasis: "public_catalog" | "private" | "unpriced" };
+    "call.priced": {
+      callId: CallId;
+      attempt: number;
+      picoUsd: Amount;
+      unpriced: boolean;
+      reason?: string;
+      priceBasis: "public_catalog" | "private" | "unpriced";
+    };
     "budget.opened": { denomination: Denomination; max: Amount; released: Amount };
     /** A tranche: `amount` more may be spent from call `atCall` on. */
     "budget.released": { amount: Amount; reason: string; atCall: number };
     /** An attempt's output allowance was lowered to `tokens`. */
     "budget.clamped": { callId: CallId; attempt: number; tokens: number };
-    "budget.closed": { spent: Amount; overspent: Amount; capBreached: boolean; remaining: Amount; max: Amount; released: Amount };
+    "budget.closed": {
+      spent: Amount;
+      overspent: Amount;
+      capBreached: boolean;
+      remaining: Amount;
+      max: Amount;
+      released: Amount;
+    };
     "breaker.tripped": BreakerTripped;
     /** The counters of a whole tree of runs, recorded by its root when it settles. */
     "subagents.tree": { admitted: number; denied: number; peak: number; deepest: number };
@@ -77,7 +98,9 @@ export const Receipts = defineService<Receipts>("receipts");
 /** Which model is asked about; a simulated model is priced as the model it passes for. */
 export type PricedModel = Pick<ResolvedModel, "provider" | "id">;
 /** Units of 1e-12 USD, or what is missing to know them. Never zero for an unknown price. */
-export type Price = { readonly pico: bigint; readonly basis: "public_catalog" | "private" } | { readonly unpriced: string };
+export type Price =
+  | { readonly pico: bigint; readonly basis: "public_catalog" | "private" }
+  | { readonly unpriced: string };
 /** Prices over the catalog: `plugins/pricing`. `at` is the price instant in epoch milliseconds. */
 export interface Pricing {
   row(model: PricedModel): Row | undefined;
@@ -91,7 +114,9 @@ export const Pricing = defineService<Pricing>("pricing");
 /** How the account behind a model is billed. */
 export type Regime = "metered" | "subscription" | "unknown";
 /** Provided by whoever holds the credentials; without it accounts count as metered. */
-export interface Credentials { regimeOf(model: ResolvedModel): Regime }
+export interface Credentials {
+  regimeOf(model: ResolvedModel): Regime;
+}
 export const Credentials = defineService<Credentials>("credentials");
 
 /** What is known of a failed call. */
@@ -109,7 +134,9 @@ export interface ProviderFault {
   readonly code: string;
 }
 /** Reads the cause of a failed call: `plugins/providers`. */
-export interface ProviderFaults { classify(cause: unknown): ProviderFault }
+export interface ProviderFaults {
+  classify(cause: unknown): ProviderFault;
+}
 export const ProviderFaults = defineService<ProviderFaults>("provider-faults");
 
 /** The models of a run: `plugins/providers`. */

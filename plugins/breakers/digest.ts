@@ -38,6 +38,8 @@ export class Result {
     return (this.#digest ??= sha256(this.#text ?? ""));
   }
   equals(other: Result): boolean {
-    return this.#text !== undefined && other.#text !== undefined ? this.#text === other.#text : this.digest === other.digest;
+    return this.#text !== undefined && other.#text !== undefined
+      ? this.#text === other.#text
+      : this.digest === other.digest;
   }
 }

@@ -31,9 +31,15 @@ export const breakers = definePlugin({
     return { repeated_tool_calls: state, no_progress: state, turn_fanout: state };
   },
   apply(kernel, options) {
-    const watchOf = kernel.perConversation("breakers", SavedWatch, (run, saved) => new Watch(run, limitsOf(run.options.breakers, options), saved));
+    const watchOf = kernel.perConversation(
+      "breakers",
+      SavedWatch,
+      (run, saved) => new Watch(run, limitsOf(run.options.breakers, options), saved),
+    );
     kernel.hooks.admitTool.tap({ name: "breakers:repeat", stage: "count" }, (call) => watchOf(call.run).admit(call));
-    kernel.hooks.afterUsage.tap({ name: "breakers:turn", stage: "count" }, (settled) => watchOf(settled.run).answered(settled));
+    kernel.hooks.afterUsage.tap({ name: "breakers:turn", stage: "count" }, (settled) =>
+      watchOf(settled.run).answered(settled),
+    );
     kernel.hooks.reserve.tap({ name: "breakers:tripped", stage: "check" }, (call) => watchOf(call.run).refusal());
   },
 });

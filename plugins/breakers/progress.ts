@@ -1,10 +1,16 @@
 /** Progress: how many turns in a row said the same and got the same from the same tools. */
 import { type Result, sha256 } from "./digest.ts";
 
-export interface SavedProgress { readonly signature: string; readonly count: number }
+export interface SavedProgress {
+  readonly signature: string;
+  readonly count: number;
+}
 
 /** One tool call of a turn and what came of it. */
-export interface Part { readonly name: string; readonly result: Result }
+export interface Part {
+  readonly name: string;
+  readonly result: Result;
+}
 
 export class Progress {
   #text: string | undefined;
@@ -28,7 +34,10 @@ export class Progress {
     if (this.count === 0) return false;
     if (this.#text === undefined) return this.#signature === signatureOf(text, parts);
     if (this.#text !== text || this.#parts.length !== parts.length) return false;
-    return this.#parts.every((part, at) => part.name === parts[at]?.name) && this.#parts.every((part, at) => part.result.equals(parts[at]?.result ?? part.result));
+    return (
+      this.#parts.every((part, at) => part.name === parts[at]?.name) &&
+      this.#parts.every((part, at) => part.result.equals(parts[at]?.result ?? part.result))
+    );
   }
 
   /** Counts a turn that is over; gives how many equal ones stand in a row. */
@@ -48,4 +57,5 @@ export class Progress {
   }
 }
 
-const signatureOf = (text: string, parts: readonly Part[]): string => sha256(JSON.stringify([sha256(text), ...parts.map((part) => [part.name, part.result.digest])]));
+const signatureOf = (text: string, parts: readonly Part[]): string =>
+  sha256(JSON.stringify([sha256(text), ...parts.map((part) => [part.name, part.result.digest])]));

@@ -40,7 +40,12 @@ export class Entry {
     this.result = result;
   }
   static of(saved: SavedEntry): Entry {
-    const entry = new Entry(saved.turn, saved.tool, saved.args, saved.result === undefined ? undefined : Result.saved(saved.result));
+    const entry = new Entry(
+      saved.turn,
+      saved.tool,
+      saved.args,
+      saved.result === undefined ? undefined : Result.saved(saved.result),
+    );
     entry.failed = saved.failed;
     entry.pardoned = saved.pardoned;
     entry.nudged = saved.nudged;
@@ -83,7 +88,11 @@ export class RepeatWindow {
   }
   /** A call that came to its end; its first failure is pardoned. */
   closed(entry: Entry): void {
-    entry.pardoned = entry.failed && !this.entries.some((other) => other !== entry && other.failed && other.tool === entry.tool && other.args === entry.args);
+    entry.pardoned =
+      entry.failed &&
+      !this.entries.some(
+        (other) => other !== entry && other.failed && other.tool === entry.tool && other.args === entry.args,
+      );
   }
   clear(): void {
     this.entries.length = 0;
@@ -113,7 +122,8 @@ export class RepeatWindow {
   #same(at: number, before: number, assumed: boolean): boolean {
     const a = this.entries[at];
     const b = this.entries[before];
-    if (!a || !b || a.tool !== b.tool || a.args !== b.args || a.pardoned || b.pardoned || a.turn - b.turn > this.#turns) return false;
+    if (!a || !b || a.tool !== b.tool || a.args !== b.args || a.pardoned || b.pardoned || a.turn - b.turn > this.#turns)
+      return false;
     if (!b.result) return false;
     return assumed || (a.result !== undefined && a.failed === b.failed && a.result.equals(b.result));
   }
@@ -122,7 +132,9 @@ export class RepeatWindow {
     const newest = this.entries[end];
     // The results of a whole round are known one round back even when the newest one is assumed.
     const last = assumed ? end - period : end;
-    const round = this.entries.slice(last - period + 1, last + 1).map(({ tool, args, result }) => `${tool}\0${args}\0${result?.digest}`);
+    const round = this.entries
+      .slice(last - period + 1, last + 1)
+      .map(({ tool, args, result }) => `${tool}\0${args}\0${result?.digest}`);
     const rotations = round.map((_, at) => [...round.slice(at), ...round.slice(0, at)].join("\n"));
     const since = Math.max(0, end + 1 - times * period);
     const warned = this.entries.slice(since, end).some((entry) => entry.nudged && entry.turn < (newest?.turn ?? 0));

@@ -3,7 +3,17 @@
  * result; repeats are judged call by call, progress turn by turn. The first finding is a nudge, the next a stop.
  */
 import { type Static, Type } from "@sinclair/typebox";
-import { checkJson, type Denial, type Fact, type Run, type SettledCall, type StopReason, textOf, type ToolCall, type ToolOutput } from "../../kernel/index.ts";
+import {
+  checkJson,
+  type Denial,
+  type Fact,
+  type Run,
+  type SettledCall,
+  type StopReason,
+  type ToolCall,
+  type ToolOutput,
+  textOf,
+} from "../../kernel/index.ts";
 import { digestOf, Result, sha256 } from "./digest.ts";
 import type { Limits } from "./options.ts";
 import { type Part, Progress } from "./progress.ts";
@@ -12,12 +22,26 @@ import { type Cycle, Entry, RepeatWindow } from "./repeat-window.ts";
 const digest = Type.String({ pattern: "^[0-9a-f]{64}$" });
 export const SavedWatch = Type.Object({
   turn: Type.Integer({ minimum: 0 }),
-  entries: Type.Array(Type.Object({ turn: Type.Integer({ minimum: 0 }), tool: Type.String(), args: digest, result: Type.Optional(digest), failed: Type.Boolean(), pardoned: Type.Boolean(), nudged: Type.Boolean() })),
+  entries: Type.Array(
+    Type.Object({
+      turn: Type.Integer({ minimum: 0 }),
+      tool: Type.String(),
+      args: digest,
+      result: Type.Optional(digest),
+      failed: Type.Boolean(),
+      pardoned: Type.Boolean(),
+      nudged: Type.Boolean(),
+    }),
+  ),
   progress: Type.Object({ signature: digest, count: Type.Integer({ minimum: 0 }) }),
 });
 
 /** One tool call of the turn under way. */
-interface Slot { readonly name: string; readonly entry: Entry | undefined; result: Result | undefined }
+interface Slot {
+  readonly name: string;
+  readonly entry: Entry | undefined;
+  result: Result | undefined;
+}
 
 const WORKS = /^cave_memory_/;
 
@@ -83,7 +107,10 @@ export class Watch {
     if (++this.#asked > limits.perTurn) {
       this.#moved = true; // what was refused here is asked for again with good reason
       this.#record("fan_out_blocked", sha256(`${name}\0${args}`), this.#asked, name);
-      return deny("cave_fan_out_cap_exceeded", `One turn may make ${limits.perTurn} tool calls; ask for this one again in the next turn if it is still needed.`);
+      return deny(
+        "cave_fan_out_cap_exceeded",
+        `One turn may make ${limits.perTurn} tool calls; ask for this one again in the next turn if it is still needed.`,
+      );
     }
     const repeatable = tool?.allowRepeat === true;
     const entry = repeatable ? undefined : new Entry(this.#turn, name, args);
@@ -108,10 +135,16 @@ export class Watch {
     entry.failed = before?.failed ?? false;
     if (this.#isLoop(cycle)) {
       this.#trip(entry.tool, cycle);
-      return deny("cave_tool_call_loop_detected", "These calls went on repeating after a warning, so the run ends here.");
+      return deny(
+        "cave_tool_call_loop_detected",
+        "These calls went on repeating after a warning, so the run ends here.",
+      );
     }
     this.#nudge(entry, cycle);
-    return deny("cave_tool_call_loop_nudge", `${problem ? `${problem} ` : ""}${repeated(cycle)} It was not executed this time.`);
+    return deny(
+      "cave_tool_call_loop_nudge",
+      `${problem ? `${problem} ` : ""}${repeated(cycle)} It was not executed this time.`,
+    );
   }
 
   /**
@@ -128,11 +161,21 @@ export class Watch {
       this.#nudge(entry, cycle);
       return withText(output, `cave_tool_call_loop_nudge: ${repeated(cycle)}`);
     }
-    if (!cycle && this.#left === 1 && !this.#moved && this.#progress.count >= (this.#limits?.noProgress ?? 0) - 1 && this.#told === undefined && this.#progress.same(this.#text, this.#parts())) {
+    if (
+      !cycle &&
+      this.#left === 1 &&
+      !this.#moved &&
+      this.#progress.count >= (this.#limits?.noProgress ?? 0) - 1 &&
+      this.#told === undefined &&
+      this.#progress.same(this.#text, this.#parts())
+    ) {
       this.#told = this.#turn;
       this.#record("no_progress", this.#progress.signature, this.#progress.count + 1);
       this.#run.notice("breakers", "cave_no_progress_nudge", "The model was told that it makes no progress.");
-      return withText(output, `cave_no_progress_nudge: The last ${this.#progress.count + 1} turns said and found the same. Try another way, or answer with what is known.`);
+      return withText(
+        output,
+        `cave_no_progress_nudge: The last ${this.#progress.count + 1} turns said and found the same. Try another way, or answer with what is known.`,
+      );
     }
     return output;
   }
@@ -206,14 +249,23 @@ export class Watch {
     this.#stopped = { code, message, stop };
     this.#run.stop(stop);
   }
-  #record(kind: "loop_detected" | "no_progress" | "fan_out_blocked", signature: string, count: number, name?: string): void {
+  #record(
+    kind: "loop_detected" | "no_progress" | "fan_out_blocked",
+    signature: string,
+    count: number,
+    name?: string,
+  ): void {
     // A name that nobody declared is the model's own words.
     const tool = name === undefined ? undefined : this.#run.tools.has(name) ? name : "undeclared";
     this.#run.record("breaker.tripped", { kind, signature, count, ...(tool ? { tool } : {}) });
   }
 
   toJSON(): Static<typeof SavedWatch> {
-    return { turn: this.#turn, entries: this.#repeats.entries.map((entry) => entry.toJSON()), progress: this.#progress.toJSON() };
+    return {
+      turn: this.#turn,
+      entries: this.#repeats.entries.map((entry) => entry.toJSON()),
+      progress: this.#progress.toJSON(),
+    };
   }
 }
 
@@ -224,5 +276,8 @@ const repeated = ({ period, times }: Cycle): string =>
 
 function withText(output: ToolOutput, text: string): ToolOutput {
   if (output.type === "content") return { ...output, value: [...output.value, { type: "text", text }] };
-  return { type: output.type === "error-text" || output.type === "error-json" ? "error-text" : "text", value: `${textOf(output)}\n\n${text}` };
+  return {
+    type: output.type === "error-text" || output.type === "error-json" ? "error-text" : "text",
+    value: `${textOf(output)}\n\n${text}`,
+  };
 }

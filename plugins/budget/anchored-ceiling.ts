@@ -16,7 +16,12 @@ export const VENDOR_OVERHEAD = 1_024;
  * Tokens one image may cost, by vendor: Anthropic documents at most 4,784, Gemini 258 a tile of at most 3,072 pixels
  * square, OpenAI's costliest small model 2,833 + 8 × 5,667.
  */
-const IMAGE_TOKENS: Readonly<Record<string, number>> = { anthropic: 5_000, google: 8_192, gemini: 8_192, vertex: 8_192 };
+const IMAGE_TOKENS: Readonly<Record<string, number>> = {
+  anthropic: 5_000,
+  google: 8_192,
+  gemini: 8_192,
+  vertex: 8_192,
+};
 const IMAGE_TOKENS_UNKNOWN = 50_000;
 /** Settled requests kept: a summary or a retry on another model must not push out the turn's own. */
 const ANCHORS = 4;
@@ -25,26 +30,55 @@ const ANCHORS = 4;
 const THINKING_ROOM = 1_280;
 
 /** What is read of a frozen call. */
-export type Measured = Pick<FrozenCall, "allowance" | "view" | "prompt" | "overheadBytes" | "toolsKey" | "request"> & { readonly model: Pick<FrozenCall["model"], "provider" | "id" | "contextWindow"> };
+export type Measured = Pick<FrozenCall, "allowance" | "view" | "prompt" | "overheadBytes" | "toolsKey" | "request"> & {
+  readonly model: Pick<FrozenCall["model"], "provider" | "id" | "contextWindow">;
+};
 
 /** 1,000 bytes in 4 messages are at most 1,064 tokens: each byte one, each message 16 of framing. */
-export const byteBound = (bytes: number, messages: number, vendorOverhead = 0): number => bytes + FRAMING * messages + vendorOverhead;
+export const byteBound = (bytes: number, messages: number, vendorOverhead = 0): number =>
+  bytes + FRAMING * messages + vendorOverhead;
 
-interface Anchor { readonly model: string; readonly toolsKey: object; readonly format: unknown; readonly manner: string; readonly view: View; readonly extras: ReadonlySet<ModelMessage>; readonly reported: number; /** The provider reported more than the byte bound allowed. */ readonly beyondBytes: boolean }
+interface Anchor {
+  readonly model: string;
+  readonly toolsKey: object;
+  readonly format: unknown;
+  readonly manner: string;
+  readonly view: View;
+  readonly extras: ReadonlySet<ModelMessage>;
+  readonly reported: number /** The provider reported more than the byte bound allowed. */;
+  readonly beyondBytes: boolean;
+}
 
 export class AnchoredCeiling {
   readonly #anchors: Anchor[] = [];
-  #weights: { readonly epoch: number; readonly provider: string; readonly sums: number[]; /** The first message with thinking. */ thoughtAt: number } | undefined;
+  #weights:
+    | {
+        readonly epoch: number;
+        readonly provider: string;
+        readonly sums: number[] /** The first message with thinking. */;
+        thoughtAt: number;
+      }
+    | undefined;
 
   /** Tokens of input at most; undefined when nothing bounds it. `window` is the context window, when known. */
-  of(call: Measured, window: number | undefined = call.model.contextWindow, vendorOverhead = VENDOR_OVERHEAD): number | undefined {
+  of(
+    call: Measured,
+    window: number | undefined = call.model.contextWindow,
+    vendorOverhead = VENDOR_OVERHEAD,
+  ): number | undefined {
     let bound = window ?? Number.POSITIVE_INFINITY;
     const bytes = this.#byBytes(call, vendorOverhead);
     let anchored = Number.POSITIVE_INFINITY;
     let beyond = false;
     const model = keyOf(call);
     for (const anchor of this.#anchors) {
-      if (anchor.model !== model || anchor.toolsKey !== call.toolsKey || anchor.format !== formatOf(call) || anchor.manner !== mannerOf(call)) continue;
+      if (
+        anchor.model !== model ||
+        anchor.toolsKey !== call.toolsKey ||
+        anchor.format !== formatOf(call) ||
+        anchor.manner !== mannerOf(call)
+      )
+        continue;
       const shared = call.view.sharedWith(anchor.view);
       let delta = 0;
       for (let i = shared; i < call.view.length; i++) {
@@ -65,19 +99,32 @@ export class AnchoredCeiling {
     const bytes = this.#byBytes(call, vendorOverhead);
     // What it left out would come back with the next request that has room to think.
     if (call.allowance <= THINKING_ROOM && (this.#weights?.thoughtAt ?? 0) < call.view.length) return;
-    const anchor: Anchor = { model: keyOf(call), toolsKey: call.toolsKey, format: formatOf(call), manner: mannerOf(call), view: call.view, extras: new Set(extrasOf(call)), reported, beyondBytes: reported > bytes };
+    const anchor: Anchor = {
+      model: keyOf(call),
+      toolsKey: call.toolsKey,
+      format: formatOf(call),
+      manner: mannerOf(call),
+      view: call.view,
+      extras: new Set(extrasOf(call)),
+      reported,
+      beyondBytes: reported > bytes,
+    };
     this.#anchors.unshift(anchor);
     if (this.#anchors.length > ANCHORS) this.#anchors.pop();
   }
 
   #byBytes(call: Measured, vendorOverhead: number): number {
     const added = call.request.tools?.length || call.request.responseFormat?.type === "json" ? vendorOverhead : 0;
-    return byteBound(call.view.bytes + call.overheadBytes, call.prompt.length, added) + this.#beyondBytesOf(call.view, call.model.provider);
+    return (
+      byteBound(call.view.bytes + call.overheadBytes, call.prompt.length, added) +
+      this.#beyondBytesOf(call.view, call.model.provider)
+    );
   }
 
   // Kept as running sums per epoch, so that a call pays for its new messages only.
   #beyondBytesOf(view: View, provider: string): number {
-    if (this.#weights?.epoch !== view.epoch || this.#weights.provider !== provider) this.#weights = { epoch: view.epoch, provider, sums: [0], thoughtAt: Number.POSITIVE_INFINITY };
+    if (this.#weights?.epoch !== view.epoch || this.#weights.provider !== provider)
+      this.#weights = { epoch: view.epoch, provider, sums: [0], thoughtAt: Number.POSITIVE_INFINITY };
     const weights = this.#weights;
     const { sums } = weights;
     for (let i = sums.length; i <= view.length; i++) {
@@ -90,11 +137,14 @@ export class AnchoredCeiling {
 }
 
 const keyOf = ({ model }: Measured): string => `${model.provider}/${model.id}`;
-const formatOf = ({ request }: Measured): unknown => (request.responseFormat?.type === "json" ? request.responseFormat.schema : undefined);
+const formatOf = ({ request }: Measured): unknown =>
+  request.responseFormat?.type === "json" ? request.responseFormat.schema : undefined;
 /** What else of a request changes the vendor's own prompt: forced tools, thinking. */
 const mannerOf = ({ request }: Measured): string => `${request.toolChoice?.type ?? "auto"} ${request.reasoning ?? ""}`;
 /** Whether thinking may go back to the vendor with a message, as text or by reference. */
-const thought = ({ value, bytes, outputTokens }: Message): boolean => value.role === "assistant" && ((outputTokens ?? 0) > bytes || value.content.some((part) => part.type === "reasoning"));
+const thought = ({ value, bytes, outputTokens }: Message): boolean =>
+  value.role === "assistant" &&
+  ((outputTokens ?? 0) > bytes || value.content.some((part) => part.type === "reasoning"));
 const weighed = new WeakMap<ModelMessage, number>();
 function weigh(message: ModelMessage): number {
   let weight = weighed.get(message);
@@ -135,7 +185,7 @@ function beyondBytes(message: Message, provider: string): number {
 
 function fileTokens(mediaType: string, provider: string): number {
   if (mediaType.startsWith("text/")) return 0;
-  if (mediaType === "image" || mediaType.startsWith("image/")) return IMAGE_TOKENS[provider.split(".")[0] ?? ""] ?? IMAGE_TOKENS_UNKNOWN;
+  if (mediaType === "image" || mediaType.startsWith("image/"))
+    return IMAGE_TOKENS[provider.split(".")[0] ?? ""] ?? IMAGE_TOKENS_UNKNOWN;
   return Number.POSITIVE_INFINITY;
 }
-

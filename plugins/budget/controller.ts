@@ -6,7 +6,11 @@ import type { Meter } from "./meter.ts";
 import { unitsOf } from "./options.ts";
 
 /** What a release did. `atCall` is how many calls had been reserved when it came. */
-export interface Release { readonly amount: number; readonly reason: string; readonly atCall: number }
+export interface Release {
+  readonly amount: number;
+  readonly reason: string;
+  readonly atCall: number;
+}
 
 /** The side of a meter that a controller may touch. */
 export interface Controlled {
@@ -49,11 +53,16 @@ export class BudgetController {
 export const createBudgetController = (): BudgetController => new BudgetController();
 
 /** Units as the number a person reads: dollars or tokens. */
-export const amountOf = (denomination: Denomination, units: bigint): number => (denomination === "usd" ? toNumber(units as Money) : Number(units));
+export const amountOf = (denomination: Denomination, units: bigint): number =>
+  denomination === "usd" ? toNumber(units as Money) : Number(units);
 
 /** A release in units, checked, on a meter. @throws CavemanError with the code of what is wrong. */
 export function releaseOn(meter: Meter, denomination: Denomination, amount: unknown, reason: unknown): Release {
   const units = unitsOf(denomination, amount, "cave_budget_release_invalid", "releaseBudget(amount)");
   const tranche = meter.release(units, reason as string);
-  return Object.freeze({ amount: amountOf(denomination, tranche.amount), reason: tranche.reason, atCall: tranche.atCall });
+  return Object.freeze({
+    amount: amountOf(denomination, tranche.amount),
+    reason: tranche.reason,
+    atCall: tranche.atCall,
+  });
 }

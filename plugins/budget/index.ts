@@ -4,7 +4,7 @@
  * `budgetController`, `onBudgetExhausted`, `assumeMeteredCredential`.
  */
 import { Type } from "@sinclair/typebox";
-import { definePlugin, type Denial, type Run, type SettledCall, type ToolCall } from "../../kernel/index.ts";
+import { type Denial, definePlugin, type Run, type SettledCall, type ToolCall } from "../../kernel/index.ts";
 import { Pricing } from "../services.ts";
 import { admit, holdOf, OWNER } from "./admission.ts";
 import type { BudgetController } from "./controller.ts";
@@ -33,17 +33,19 @@ declare module "../../kernel/contract.ts" {
 
 // Values are checked by options.ts, so that each mistake has its own error code.
 const limits = {
-  budget: Type.Optional(Type.Unsafe<RunBudget>({
-    description: "exactly one of maxUsd and maxTokens",
-    properties: {
-      maxUsd: { description: "dollars" },
-      maxTokens: { description: "tokens, input and output together" },
-      initialUsd: { description: "dollars released at the start; default all" },
-      initialTokens: { description: "tokens released at the start; default all" },
-      outputFloorTokens: { description: "least output allowance a call is sent with; default 256" },
-      onExhausted: { description: "compact (default) or stop" },
-    },
-  })),
+  budget: Type.Optional(
+    Type.Unsafe<RunBudget>({
+      description: "exactly one of maxUsd and maxTokens",
+      properties: {
+        maxUsd: { description: "dollars" },
+        maxTokens: { description: "tokens, input and output together" },
+        initialUsd: { description: "dollars released at the start; default all" },
+        initialTokens: { description: "tokens released at the start; default all" },
+        outputFloorTokens: { description: "least output allowance a call is sent with; default 256" },
+        onExhausted: { description: "compact (default) or stop" },
+      },
+    }),
+  ),
   maxCostUsd: Type.Optional(Type.Unsafe<number>({ description: "dollars; running out is an error" })),
 };
 const states = new WeakMap<Run, State>();
@@ -56,20 +58,31 @@ export const budget = definePlugin({
   runOptions: Type.Object({
     ...limits,
     budgetController: Type.Optional(Type.Unsafe<BudgetController>({ description: "from createBudgetController()" })),
-    onBudgetExhausted: Type.Optional(Type.Unsafe<OnBudgetExhausted>({ description: '"stop", or a function that answers "stop" or { release, reason }' })),
-    assumeMeteredCredential: Type.Optional(Type.Boolean({ description: "take a credential of unknown billing for a metered one" })),
+    onBudgetExhausted: Type.Optional(
+      Type.Unsafe<OnBudgetExhausted>({
+        description: '"stop", or a function that answers "stop" or { release, reason }',
+      }),
+    ),
+    assumeMeteredCredential: Type.Optional(
+      Type.Boolean({ description: "take a credential of unknown billing for a metered one" }),
+    ),
   }),
   errors,
   after: ["pricing"],
   controls: (run) => {
     const state = states.get(run);
-    return { root_budget: state ? (state.plan.failing ? "legacy_usd" : state.plan.denomination) : "absent", child_spend: state ? `${state.plan.denomination}_pre_call` : "unknown" };
+    return {
+      root_budget: state ? (state.plan.failing ? "legacy_usd" : state.plan.denomination) : "absent",
+      child_spend: state ? `${state.plan.denomination}_pre_call` : "unknown",
+    };
   },
   prepare: (run) => states.get(run)?.open(),
   apply(kernel, options) {
     const stateOf = kernel.perRun((run) => {
       const { parent, spawnedBy } = run;
-      const state = parent ? childState(run, states.get(parent), spawnedBy, spawnedBy && carved.get(spawnedBy)) : rootState(run, options);
+      const state = parent
+        ? childState(run, states.get(parent), spawnedBy, spawnedBy && carved.get(spawnedBy))
+        : rootState(run, options);
       if (spawnedBy) carved.delete(spawnedBy); // a wallet pays for one child
       if (state) states.set(run, state);
       return state;
@@ -125,14 +138,28 @@ function carve(call: ToolCall, state: State): Denial | undefined {
   const spec = call.tool?.kind === "subagent" ? call.tool.subagent : undefined;
   if (meter.revoked) return deny("cave_budget_revoked", "The budget was revoked; answer with what is known.");
   const more = state.controller !== undefined || typeof state.handler === "function";
-  if (!spec && (meter.capBreached || (meter.released <= meter.settled && !(more && meter.releasable > 0n)))) return deny("cave_budget_exhausted", "Nothing is left of the budget; answer with what is known.");
+  if (!spec && (meter.capBreached || (meter.released <= meter.settled && !(more && meter.releasable > 0n))))
+    return deny("cave_budget_exhausted", "Nothing is left of the budget; answer with what is known.");
   if (!spec) return undefined;
   if (call.speculative) return deny("cave_subagent_wallet_unavailable", "A subagent is not started ahead of its turn.");
-  if (declaresOtherOnly(plan.denomination, spec)) return deny("cave_subagent_wallet_denomination_unavailable", `The run is held to ${plan.denomination}, the subagent declares the other unit only.`);
+  if (declaresOtherOnly(plan.denomination, spec))
+    return deny(
+      "cave_subagent_wallet_denomination_unavailable",
+      `The run is held to ${plan.denomination}, the subagent declares the other unit only.`,
+    );
   const wallet = carveWallet(meter, plan.denomination, spec);
-  if (!wallet) return deny("cave_subagent_wallet_unavailable", "What is left of the budget cannot fund this subagent; answer with what is known.");
+  if (!wallet)
+    return deny(
+      "cave_subagent_wallet_unavailable",
+      "What is left of the budget cannot fund this subagent; answer with what is known.",
+    );
   // Whoever closes the hold, the parent is booked what the child's meter says: nothing when no child started.
-  const hold = call.hold<bigint>({ owner: OWNER, amount: wallet.amount, settle: () => wallet.close(), release: () => wallet.close() });
+  const hold = call.hold<bigint>({
+    owner: OWNER,
+    amount: wallet.amount,
+    settle: () => wallet.close(),
+    release: () => wallet.close(),
+  });
   carved.set(call, { wallet, hold });
   return undefined;
 }

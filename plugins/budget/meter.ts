@@ -15,7 +15,11 @@ export interface Reservation {
 }
 
 /** A part released later than the start. */
-export interface Tranche { readonly amount: bigint; readonly reason: string; readonly atCall: number }
+export interface Tranche {
+  readonly amount: bigint;
+  readonly reason: string;
+  readonly atCall: number;
+}
 
 /** Why a meter gives nothing more. */
 export type Closed = "revoked" | "breached";
@@ -40,22 +44,40 @@ export class Meter {
     this.#parent = parent;
   }
 
-  get released(): bigint { return this.#released; }
-  get settled(): bigint { return this.#settled; }
-  get reserved(): bigint { return this.#reserved; }
+  get released(): bigint {
+    return this.#released;
+  }
+  get settled(): bigint {
+    return this.#settled;
+  }
+  get reserved(): bigint {
+    return this.#reserved;
+  }
   /** Reservations taken so far. */
-  get calls(): number { return this.#calls; }
+  get calls(): number {
+    return this.#calls;
+  }
   get remaining(): bigint {
     const left = this.#released - this.#settled - this.#reserved;
     return left > 0n ? left : 0n;
   }
-  get releasable(): bigint { return this.max - this.#released; }
-  get revoked(): boolean { return this.#revoked; }
+  get releasable(): bigint {
+    return this.max - this.#released;
+  }
+  get revoked(): boolean {
+    return this.#revoked;
+  }
   /** More was spent, here or below, than could be bounded. */
-  get capBreached(): boolean { return this.#breached; }
+  get capBreached(): boolean {
+    return this.#breached;
+  }
   /** What this level spent beyond its maximum: negative when only a level below it overspent, 0 without a breach. */
-  get overspent(): bigint { return this.#breached ? this.#settled - this.max : 0n; }
-  get closed(): Closed | undefined { return this.#revoked ? "revoked" : this.#breached ? "breached" : undefined; }
+  get overspent(): bigint {
+    return this.#breached ? this.#settled - this.max : 0n;
+  }
+  get closed(): Closed | undefined {
+    return this.#revoked ? "revoked" : this.#breached ? "breached" : undefined;
+  }
 
   /** Sets `amount` aside for one call, or answers undefined when it does not fit what remains. */
   reserve(amount: bigint): Reservation | undefined {
@@ -82,9 +104,18 @@ export class Meter {
   release(amount: bigint, reason: string): Tranche {
     if (this.#revoked) throw new CavemanError("cave_budget_revoked");
     if (this.#breached) throw new CavemanError("cave_budget_cap_breached");
-    if (amount <= 0n) throw new CavemanError("cave_budget_release_invalid", { expected: "a positive amount", received: String(amount) });
-    if (typeof reason !== "string" || reason.trim() === "") throw new CavemanError("cave_budget_release_reason_required");
-    if (amount > this.releasable) throw new CavemanError("cave_budget_release_exceeds_max", { expected: `at most ${this.releasable} units`, received: `${amount} units` });
+    if (amount <= 0n)
+      throw new CavemanError("cave_budget_release_invalid", {
+        expected: "a positive amount",
+        received: String(amount),
+      });
+    if (typeof reason !== "string" || reason.trim() === "")
+      throw new CavemanError("cave_budget_release_reason_required");
+    if (amount > this.releasable)
+      throw new CavemanError("cave_budget_release_exceeds_max", {
+        expected: `at most ${this.releasable} units`,
+        received: `${amount} units`,
+      });
     this.#released += amount;
     const tranche = Object.freeze({ amount, reason, atCall: this.#calls });
     this.tranches.push(tranche);
@@ -116,7 +147,9 @@ export class Meter {
     };
     const reservation: Reservation = {
       amount,
-      get open() { return open; },
+      get open() {
+        return open;
+      },
       settle: (actual) => {
         end();
         this.#book(actual);
@@ -149,8 +182,12 @@ export class Wallet {
     this.#held = held;
     this.#left = left;
   }
-  get amount(): bigint { return this.#held.amount; }
-  get open(): boolean { return this.#held.open; }
+  get amount(): bigint {
+    return this.#held.amount;
+  }
+  get open(): boolean {
+    return this.#held.open;
+  }
 
   /** Books the child's real spend on the parent and returns the rest. The second time does nothing. */
   close(): void {

@@ -46,7 +46,11 @@ export const OUTPUT_FLOOR_TOKENS = 256;
 const KEYS = ["maxUsd", "maxTokens", "initialUsd", "initialTokens", "outputFloorTokens", "onExhausted"] as const;
 
 const refuse = (code: string, place: string, expected: string, received: unknown): never => {
-  throw new CavemanError(code, { place, expected, received: typeof received === "object" ? (received === null ? "null" : "an object") : String(received) });
+  throw new CavemanError(code, {
+    place,
+    expected,
+    received: typeof received === "object" ? (received === null ? "null" : "an object") : String(received),
+  });
 };
 const positiveWhole = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
 
@@ -55,8 +59,10 @@ const positiveWhole = (value: unknown): value is number => Number.isSafeInteger(
  * @throws CavemanError `code` for what is not positive, not finite, finer than 1e-12 USD, or no whole number of tokens.
  */
 export function unitsOf(denomination: Denomination, value: unknown, code: string, place: string): bigint {
-  if (denomination === "tokens") return positiveWhole(value) ? BigInt(value) : refuse(code, place, "a positive whole number of tokens", value);
-  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) return refuse(code, place, "a positive number of dollars", value);
+  if (denomination === "tokens")
+    return positiveWhole(value) ? BigInt(value) : refuse(code, place, "a positive whole number of tokens", value);
+  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0)
+    return refuse(code, place, "a positive number of dollars", value);
   let units: bigint;
   try {
     units = fromDollars(value);
@@ -71,21 +77,58 @@ export function planOf(budget: RunBudget | undefined, maxCostUsd: number | undef
   if (budget !== undefined && maxCostUsd !== undefined) throw new CavemanError("cave_budget_conflicting_cap");
   if (maxCostUsd !== undefined) {
     const max = unitsOf("usd", maxCostUsd, "cave_budget_max_invalid", "maxCostUsd");
-    return { denomination: "usd", max, initial: max, floor: OUTPUT_FLOOR_TOKENS, onExhausted: "compact", failing: true };
+    return {
+      denomination: "usd",
+      max,
+      initial: max,
+      floor: OUTPUT_FLOOR_TOKENS,
+      onExhausted: "compact",
+      failing: true,
+    };
   }
   if (budget === undefined) return undefined;
-  if (typeof budget !== "object" || budget === null) return refuse("cave_budget_denomination_ambiguous", "budget", "an object with maxUsd or maxTokens", budget);
-  for (const key of Object.keys(budget)) if (!(KEYS as readonly string[]).includes(key)) refuse("cave_option_invalid", "budget", KEYS.join(", "), key);
-  const { maxUsd, maxTokens, initialUsd, initialTokens, outputFloorTokens = OUTPUT_FLOOR_TOKENS, onExhausted = "compact" } = budget;
-  if ((maxUsd === undefined) === (maxTokens === undefined)) throw new CavemanError("cave_budget_denomination_ambiguous", { place: "budget", received: maxUsd === undefined ? "neither" : "both" });
+  if (typeof budget !== "object" || budget === null)
+    return refuse("cave_budget_denomination_ambiguous", "budget", "an object with maxUsd or maxTokens", budget);
+  for (const key of Object.keys(budget))
+    if (!(KEYS as readonly string[]).includes(key)) refuse("cave_option_invalid", "budget", KEYS.join(", "), key);
+  const {
+    maxUsd,
+    maxTokens,
+    initialUsd,
+    initialTokens,
+    outputFloorTokens = OUTPUT_FLOOR_TOKENS,
+    onExhausted = "compact",
+  } = budget;
+  if ((maxUsd === undefined) === (maxTokens === undefined))
+    throw new CavemanError("cave_budget_denomination_ambiguous", {
+      place: "budget",
+      received: maxUsd === undefined ? "neither" : "both",
+    });
   const denomination: Denomination = maxUsd === undefined ? "tokens" : "usd";
   const [initial, stray] = denomination === "usd" ? [initialUsd, initialTokens] : [initialTokens, initialUsd];
-  if (stray !== undefined) throw new CavemanError("cave_budget_denomination_ambiguous", { place: "budget", expected: "max and initial in one unit", received: "both units" });
-  const max = unitsOf(denomination, maxUsd ?? maxTokens, "cave_budget_max_invalid", denomination === "usd" ? "budget.maxUsd" : "budget.maxTokens");
+  if (stray !== undefined)
+    throw new CavemanError("cave_budget_denomination_ambiguous", {
+      place: "budget",
+      expected: "max and initial in one unit",
+      received: "both units",
+    });
+  const max = unitsOf(
+    denomination,
+    maxUsd ?? maxTokens,
+    "cave_budget_max_invalid",
+    denomination === "usd" ? "budget.maxUsd" : "budget.maxTokens",
+  );
   const place = denomination === "usd" ? "budget.initialUsd" : "budget.initialTokens";
   const released = initial === undefined ? max : unitsOf(denomination, initial, "cave_budget_initial_invalid", place);
   if (released > max) refuse("cave_budget_initial_invalid", place, "at most the maximum", initial);
-  if (!positiveWhole(outputFloorTokens)) refuse("cave_budget_output_floor_invalid", "budget.outputFloorTokens", "a positive whole number of tokens", outputFloorTokens);
-  if (onExhausted !== "compact" && onExhausted !== "stop") refuse("cave_budget_on_exhausted_invalid", "budget.onExhausted", "compact or stop", onExhausted);
+  if (!positiveWhole(outputFloorTokens))
+    refuse(
+      "cave_budget_output_floor_invalid",
+      "budget.outputFloorTokens",
+      "a positive whole number of tokens",
+      outputFloorTokens,
+    );
+  if (onExhausted !== "compact" && onExhausted !== "stop")
+    refuse("cave_budget_on_exhausted_invalid", "budget.onExhausted", "compact or stop", onExhausted);
   return { denomination, max, initial: released, floor: outputFloorTokens, onExhausted, failing: false };
 }

@@ -12,12 +12,21 @@ type Declared = Pick<SubagentSpec, "maxCostUsd" | "maxTokens">;
 /** What the definition declares in this denomination; undefined when it declares nothing. */
 export const declaredIn = (denomination: Denomination, spec: Declared): bigint | undefined => {
   const value = denomination === "usd" ? spec.maxCostUsd : spec.maxTokens;
-  return value === undefined ? undefined : unitsOf(denomination, value, "cave_budget_max_invalid", denomination === "usd" ? "subagent.maxCostUsd" : "subagent.maxTokens");
+  return value === undefined
+    ? undefined
+    : unitsOf(
+        denomination,
+        value,
+        "cave_budget_max_invalid",
+        denomination === "usd" ? "subagent.maxCostUsd" : "subagent.maxTokens",
+      );
 };
 
 /** Whether the definition bounds the child only in the unit that this budget is not stated in. */
 export const declaresOtherOnly = (denomination: Denomination, spec: Declared): boolean =>
-  denomination === "usd" ? spec.maxCostUsd === undefined && spec.maxTokens !== undefined : spec.maxTokens === undefined && spec.maxCostUsd !== undefined;
+  denomination === "usd"
+    ? spec.maxCostUsd === undefined && spec.maxTokens !== undefined
+    : spec.maxTokens === undefined && spec.maxCostUsd !== undefined;
 
 /** The wallet a child asks for: what it declares, else half of what remains and at most 1 USD. */
 export function walletSize(denomination: Denomination, remaining: bigint, spec: Declared): bigint {
@@ -28,4 +37,5 @@ export function walletSize(denomination: Denomination, remaining: bigint, spec: 
 }
 
 /** Carves a child's wallet in one step, all or nothing. */
-export const carveWallet = (meter: Meter, denomination: Denomination, spec: Declared): Wallet | undefined => meter.carve(walletSize(denomination, meter.remaining, spec));
+export const carveWallet = (meter: Meter, denomination: Denomination, spec: Declared): Wallet | undefined =>
+  meter.carve(walletSize(denomination, meter.remaining, spec));

@@ -35,7 +35,9 @@ type Options = Pick<RunOptions, "deadlineMs" | "maxModelCalls" | "maxToolCalls">
 // Values are checked by the code that reads them, so that each mistake has its own error code.
 const keys = {
   deadlineMs: Type.Optional(Type.Unsafe<number>({ description: "milliseconds until the run stops" })),
-  maxModelCalls: Type.Optional(Type.Unsafe<number>({ description: "model calls of one run", default: MAX_MODEL_CALLS })),
+  maxModelCalls: Type.Optional(
+    Type.Unsafe<number>({ description: "model calls of one run", default: MAX_MODEL_CALLS }),
+  ),
   maxToolCalls: Type.Optional(Type.Unsafe<number>({ description: "tool calls of one run", default: MAX_TOOL_CALLS })),
 };
 const states = new WeakMap<Run, State>();
@@ -49,12 +51,26 @@ function stateFor(run: Run, defaults: Options): State {
   const { options } = run;
   const deadlineMs = options.deadlineMs ?? defaults.deadlineMs;
   const inherited = run.parent && states.get(run.parent)?.deadline;
-  const at = inherited?.at ?? (deadlineMs === undefined ? undefined : run.clock.now() + positive(deadlineMs, "cave_run_deadline_invalid", "deadlineMs"));
+  const at =
+    inherited?.at ??
+    (deadlineMs === undefined
+      ? undefined
+      : run.clock.now() + positive(deadlineMs, "cave_run_deadline_invalid", "deadlineMs"));
   return {
-    maxModelCalls: positive(options.maxModelCalls ?? defaults.maxModelCalls ?? MAX_MODEL_CALLS, "cave_max_model_calls_invalid", "maxModelCalls"),
-    maxToolCalls: positive(options.maxToolCalls ?? defaults.maxToolCalls ?? MAX_TOOL_CALLS, "cave_max_tool_calls_invalid", "maxToolCalls"),
+    maxModelCalls: positive(
+      options.maxModelCalls ?? defaults.maxModelCalls ?? MAX_MODEL_CALLS,
+      "cave_max_model_calls_invalid",
+      "maxModelCalls",
+    ),
+    maxToolCalls: positive(
+      options.maxToolCalls ?? defaults.maxToolCalls ?? MAX_TOOL_CALLS,
+      "cave_max_tool_calls_invalid",
+      "maxToolCalls",
+    ),
     deadline: at === undefined ? undefined : new Deadline(run, at),
-    lastCall: undefined, modelCalls: 0, toolCalls: 0,
+    lastCall: undefined,
+    modelCalls: 0,
+    toolCalls: 0,
   };
 }
 
@@ -64,14 +80,36 @@ export const limits = definePlugin({
   options: Type.Object(keys),
   runOptions: Type.Object(keys),
   errors: {
-    cave_run_deadline_invalid: { meaning: "deadlineMs is not a positive whole number.", remedy: "Give milliseconds, for example 60000." },
-    cave_run_deadline_exceeded: { meaning: "The run's deadline has passed.", remedy: "Raise deadlineMs, or give the agent less to do." },
-    cave_max_model_calls_invalid: { meaning: "maxModelCalls is not a positive whole number.", remedy: "Give a positive whole number; the default is 64." },
-    cave_max_tool_calls_invalid: { meaning: "maxToolCalls is not a positive whole number.", remedy: "Give a positive whole number; the default is 64." },
-    cave_call_budget_exhausted: { meaning: "The run has made as many model calls as it may.", remedy: "Raise maxModelCalls." },
-    cave_tool_call_budget_exceeded: { meaning: "The run has made as many tool calls as it may.", remedy: "Answer with what is known, or raise maxToolCalls." },
+    cave_run_deadline_invalid: {
+      meaning: "deadlineMs is not a positive whole number.",
+      remedy: "Give milliseconds, for example 60000.",
+    },
+    cave_run_deadline_exceeded: {
+      meaning: "The run's deadline has passed.",
+      remedy: "Raise deadlineMs, or give the agent less to do.",
+    },
+    cave_max_model_calls_invalid: {
+      meaning: "maxModelCalls is not a positive whole number.",
+      remedy: "Give a positive whole number; the default is 64.",
+    },
+    cave_max_tool_calls_invalid: {
+      meaning: "maxToolCalls is not a positive whole number.",
+      remedy: "Give a positive whole number; the default is 64.",
+    },
+    cave_call_budget_exhausted: {
+      meaning: "The run has made as many model calls as it may.",
+      remedy: "Raise maxModelCalls.",
+    },
+    cave_tool_call_budget_exceeded: {
+      meaning: "The run has made as many tool calls as it may.",
+      remedy: "Answer with what is known, or raise maxToolCalls.",
+    },
   },
-  controls: (run) => ({ model_calls: "active", tool_calls: "active", deadline: states.get(run)?.deadline ? "active" : "absent" }),
+  controls: (run) => ({
+    model_calls: "active",
+    tool_calls: "active",
+    deadline: states.get(run)?.deadline ? "active" : "absent",
+  }),
   prepare: (run) => states.get(run)?.deadline?.start(),
   apply(kernel, options) {
     const stateOf = kernel.perRun((run) => {
@@ -82,9 +120,19 @@ export const limits = definePlugin({
 
     kernel.hooks.reserve.tap({ name: "limits", stage: "check" }, (call) => {
       const state = stateOf(call.run);
-      if (state.deadline?.passed) return { refuse: { code: "cave_run_deadline_exceeded", message: "The run's deadline has passed.", stop: "deadline" } };
+      if (state.deadline?.passed)
+        return {
+          refuse: { code: "cave_run_deadline_exceeded", message: "The run's deadline has passed.", stop: "deadline" },
+        };
       if (state.lastCall === call.callId) return undefined;
-      if (state.modelCalls >= state.maxModelCalls) return { refuse: { code: "cave_call_budget_exhausted", message: `The run has made its ${state.maxModelCalls} model calls.`, stop: "call_budget_exhausted" } };
+      if (state.modelCalls >= state.maxModelCalls)
+        return {
+          refuse: {
+            code: "cave_call_budget_exhausted",
+            message: `The run has made its ${state.maxModelCalls} model calls.`,
+            stop: "call_budget_exhausted",
+          },
+        };
       state.lastCall = call.callId;
       state.modelCalls++;
       return undefined;
@@ -92,8 +140,20 @@ export const limits = definePlugin({
 
     kernel.hooks.admitTool.tap({ name: "limits", stage: "count" }, (call) => {
       const state = stateOf(call.run);
-      if (state.deadline?.passed) return { deny: { code: "cave_run_deadline_exceeded", message: "The run's deadline has passed; answer with what is known." } };
-      if (state.toolCalls >= state.maxToolCalls) return { deny: { code: "cave_tool_call_budget_exceeded", message: `The run has made its ${state.maxToolCalls} tool calls; answer with what is known.` } };
+      if (state.deadline?.passed)
+        return {
+          deny: {
+            code: "cave_run_deadline_exceeded",
+            message: "The run's deadline has passed; answer with what is known.",
+          },
+        };
+      if (state.toolCalls >= state.maxToolCalls)
+        return {
+          deny: {
+            code: "cave_tool_call_budget_exceeded",
+            message: `The run has made its ${state.maxToolCalls} tool calls; answer with what is known.`,
+          },
+        };
       // A call made ahead of its turn is counted when the turn asks for it.
       if (!call.speculative) state.toolCalls++;
       return undefined;

@@ -4,8 +4,8 @@
  * unpriced and says why; it is never free.
  */
 import { Type } from "@sinclair/typebox";
-import { definePlugin, type SettledCall } from "../../kernel/index.ts";
 import type { Row } from "../../catalog/index.ts";
+import { definePlugin, type SettledCall } from "../../kernel/index.ts";
 import { type Price, Pricing } from "../services.ts";
 import { priceList } from "./price-list.ts";
 
@@ -13,17 +13,39 @@ export const pricing = definePlugin({
   name: "pricing",
   description: "Prices every settled call from the catalog, or says why it cannot.",
   options: Type.Object({
-    rows: Type.Optional(Type.Unsafe<readonly Row[]>({ description: "private rates, in front of the catalog: rows of its shape" })),
+    rows: Type.Optional(
+      Type.Unsafe<readonly Row[]>({ description: "private rates, in front of the catalog: rows of its shape" }),
+    ),
   }),
-  errors: { cave_price_rows_invalid: { meaning: "Private rates are not rows of the catalog's shape.", remedy: "Import them with `caveman catalog`, or follow the shape of a row." } },
+  errors: {
+    cave_price_rows_invalid: {
+      meaning: "Private rates are not rows of the catalog's shape.",
+      remedy: "Import them with `caveman catalog`, or follow the shape of a row.",
+    },
+  },
   apply(kernel, options) {
     const prices = priceList(options.rows ?? []);
     kernel.provide(Pricing, () => prices);
     kernel.hooks.afterUsage.tap({ name: "pricing", stage: "price", guard: true }, (settled) => {
       const price = priceOf(settled, prices);
       const { callId, attempt, run } = settled;
-      if ("pico" in price) run.record("call.priced", { callId, attempt, picoUsd: String(price.pico), unpriced: false, priceBasis: price.basis });
-      else run.record("call.priced", { callId, attempt, picoUsd: "0", unpriced: true, reason: price.unpriced, priceBasis: "unpriced" });
+      if ("pico" in price)
+        run.record("call.priced", {
+          callId,
+          attempt,
+          picoUsd: String(price.pico),
+          unpriced: false,
+          priceBasis: price.basis,
+        });
+      else
+        run.record("call.priced", {
+          callId,
+          attempt,
+          picoUsd: "0",
+          unpriced: true,
+          reason: price.unpriced,
+          priceBasis: "unpriced",
+        });
     });
   },
 });

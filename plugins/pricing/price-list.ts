@@ -1,20 +1,42 @@
 /** The price of a model's tokens: private rows first, then the catalog. */
-import { type Catalog, catalog, ceiling, isPriced, type PriceBasis, priceUsage, type Row, withRows } from "../../catalog/index.ts";
+import {
+  type Catalog,
+  catalog,
+  ceiling,
+  isPriced,
+  type PriceBasis,
+  priceUsage,
+  type Row,
+  withRows,
+} from "../../catalog/index.ts";
 import { CavemanError } from "../../kernel/index.ts";
 import type { PricedModel, Pricing } from "../services.ts";
 
-const basisOf = (basis: PriceBasis): "public_catalog" | "private" => (basis === "private_rates" ? "private" : "public_catalog");
+const basisOf = (basis: PriceBasis): "public_catalog" | "private" =>
+  basis === "private_rates" ? "private" : "public_catalog";
 
 /** @throws CavemanError `cave_price_rows_invalid`. */
 export function priceList(rows: readonly Row[]): Pricing {
   for (const [index, row] of rows.entries()) {
-    if (typeof row?.provider !== "string" || typeof row.model !== "string" || !Array.isArray(row.prices) || !Array.isArray(row.aliases)) throw new CavemanError("cave_price_rows_invalid", { place: `pricing.rows[${index}]`, expected: "a row with provider, model, prices and aliases", received: typeof row });
+    if (
+      typeof row?.provider !== "string" ||
+      typeof row.model !== "string" ||
+      !Array.isArray(row.prices) ||
+      !Array.isArray(row.aliases)
+    )
+      throw new CavemanError("cave_price_rows_invalid", {
+        place: `pricing.rows[${index}]`,
+        expected: "a row with provider, model, prices and aliases",
+        received: typeof row,
+      });
   }
   // The catalog is read when the first price is asked for.
   let known: Catalog | undefined;
   const prices = (): Catalog => (known ??= rows.length > 0 ? withRows(catalog(), rows) : catalog());
   // Provider packages name themselves `openai.responses`, `google.generative-ai`; the vendor comes first.
-  const row = ({ provider, id }: PricedModel): Row | undefined => prices().lookup(provider, id) ?? (provider.includes(".") ? prices().lookup(provider.slice(0, provider.indexOf(".")), id) : undefined);
+  const row = ({ provider, id }: PricedModel): Row | undefined =>
+    prices().lookup(provider, id) ??
+    (provider.includes(".") ? prices().lookup(provider.slice(0, provider.indexOf(".")), id) : undefined);
   const missing = ({ provider, id }: PricedModel) => ({ unpriced: `${provider}/${id} is not in the catalog` });
   return {
     row,

@@ -16,7 +16,8 @@ export const isVendor = (name: string): name is Vendor => Object.hasOwn(VENDORS,
 const SHORTEST_KEY = 8;
 
 /** The first of the variables that is set to anything at all. */
-const present = (env: Env, variables: readonly string[]): string | undefined => variables.find((name) => (env[name] ?? "") !== "");
+const present = (env: Env, variables: readonly string[]): string | undefined =>
+  variables.find((name) => (env[name] ?? "") !== "");
 
 /**
  * The key held by the first present variable.
@@ -24,10 +25,20 @@ const present = (env: Env, variables: readonly string[]): string | undefined => 
  */
 export function credential(env: Env, variables: readonly string[], place: string): string {
   const name = present(env, variables);
-  if (name === undefined) throw new CavemanError("cave_provider_credentials", { place, expected: `${variables.join(" or ")} in the environment`, received: "none" });
+  if (name === undefined)
+    throw new CavemanError("cave_provider_credentials", {
+      place,
+      expected: `${variables.join(" or ")} in the environment`,
+      received: "none",
+    });
   const key = env[name] ?? "";
   const fault = malformed(key);
-  if (fault) throw new CavemanError("cave_provider_credentials", { place: `${place}, environment variable ${name}`, expected: `printable ASCII without spaces, ${SHORTEST_KEY} characters or more`, received: fault });
+  if (fault)
+    throw new CavemanError("cave_provider_credentials", {
+      place: `${place}, environment variable ${name}`,
+      expected: `printable ASCII without spaces, ${SHORTEST_KEY} characters or more`,
+      received: fault,
+    });
   return key;
 }
 
@@ -51,11 +62,13 @@ export function loneModel(env: Env): string {
     return VENDORS[only].model;
   }
   const every = names.map((name) => VENDORS[name].variables.join(" or ")).join(", ");
-  const remedy = found.length === 0
-    ? `Set one of ${every}, or CAVE_MODEL with the key of its provider.`
-    : `Set CAVE_MODEL=provider/model (such as ${found.map((name) => VENDORS[name].model).join(" or ")}), or keep one of ${found.flatMap((name) => VENDORS[name].variables.filter((variable) => (env[variable] ?? "") !== "")).join(", ")}.`;
+  const remedy =
+    found.length === 0
+      ? `Set one of ${every}, or CAVE_MODEL with the key of its provider.`
+      : `Set CAVE_MODEL=provider/model (such as ${found.map((name) => VENDORS[name].model).join(" or ")}), or keep one of ${found.flatMap((name) => VENDORS[name].variables.filter((variable) => (env[variable] ?? "") !== "")).join(", ")}.`;
   throw new CavemanError("cave_provider_credentials", {
-    place: "auto()", remedy,
+    place: "auto()",
+    remedy,
     expected: "CAVE_MODEL=provider/model, .caveman/provider.json, or exactly one credential",
     received: found.length === 0 ? "none" : `credentials of ${found.join(", ")}`,
   });

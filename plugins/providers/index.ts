@@ -9,24 +9,46 @@ import { classify } from "./classify.ts";
 import { isVendor } from "./credentials.ts";
 import { providerErrors } from "./errors.ts";
 import { foreignTakesLevel, levelOf } from "./reasoning.ts";
-import { resolveModel, type ResolveSettings } from "./resolve.ts";
+import { type ResolveSettings, resolveModel } from "./resolve.ts";
 
 export { classify } from "./classify.ts";
 
 const HTTP = "^https?://";
-const Endpoint = Type.Object({
-  baseURL: Type.String({ pattern: HTTP, description: "Root of its OpenAI-compatible API." }),
-  apiKeyEnv: Type.Optional(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]*$", description: "Environment variable that holds its key." })),
-  structuredOutput: Type.Optional(Type.Boolean({ description: "Takes a JSON schema for the answer. Default false." })),
-  reasoning: Type.Optional(Type.Boolean({ description: "Takes reasoning_effort. Default false." })),
-  contextWindow: Type.Optional(Type.Integer({ minimum: 1, description: "Tokens." })),
-  maxOutput: Type.Optional(Type.Integer({ minimum: 1, description: "Tokens." })),
-}, { additionalProperties: false });
+const Endpoint = Type.Object(
+  {
+    baseURL: Type.String({ pattern: HTTP, description: "Root of its OpenAI-compatible API." }),
+    apiKeyEnv: Type.Optional(
+      Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]*$", description: "Environment variable that holds its key." }),
+    ),
+    structuredOutput: Type.Optional(
+      Type.Boolean({ description: "Takes a JSON schema for the answer. Default false." }),
+    ),
+    reasoning: Type.Optional(Type.Boolean({ description: "Takes reasoning_effort. Default false." })),
+    contextWindow: Type.Optional(Type.Integer({ minimum: 1, description: "Tokens." })),
+    maxOutput: Type.Optional(Type.Integer({ minimum: 1, description: "Tokens." })),
+  },
+  { additionalProperties: false },
+);
 const Options = Type.Object({
-  endpoints: Type.Record(Type.String(), Endpoint, { default: {}, description: "OpenAI-compatible servers by the name used before the slash." }),
-  baseURLs: Type.Object({ anthropic: Type.Optional(Type.String({ pattern: HTTP })), openai: Type.Optional(Type.String({ pattern: HTTP })), google: Type.Optional(Type.String({ pattern: HTTP })) }, { additionalProperties: false, default: {}, description: "Other roots of the vendors' APIs." }),
-  openaiApi: Type.Union([Type.Literal("responses"), Type.Literal("chat")], { default: "responses", description: "Which API of OpenAI to speak." }),
-  scriptRoot: Type.Optional(Type.String({ description: "Folder of sim/… scripts, from the run's root. Default: the root." })),
+  endpoints: Type.Record(Type.String(), Endpoint, {
+    default: {},
+    description: "OpenAI-compatible servers by the name used before the slash.",
+  }),
+  baseURLs: Type.Object(
+    {
+      anthropic: Type.Optional(Type.String({ pattern: HTTP })),
+      openai: Type.Optional(Type.String({ pattern: HTTP })),
+      google: Type.Optional(Type.String({ pattern: HTTP })),
+    },
+    { additionalProperties: false, default: {}, description: "Other roots of the vendors' APIs." },
+  ),
+  openaiApi: Type.Union([Type.Literal("responses"), Type.Literal("chat")], {
+    default: "responses",
+    description: "Which API of OpenAI to speak.",
+  }),
+  scriptRoot: Type.Optional(
+    Type.String({ description: "Folder of sim/… scripts, from the run's root. Default: the root." }),
+  ),
 });
 
 export const providers = definePlugin({
@@ -46,7 +68,8 @@ export const providers = definePlugin({
     });
     kernel.hooks.beforeCall.tap({ name: "providers:reasoning", stage: "shape" }, (call) => {
       if (!call.model || call.settings.reasoning !== undefined) return;
-      if (modelsOf(call.run).built(call.model) || foreignTakesLevel(call.model.model.provider, call.model.id)) call.setSettings({ reasoning: levelOf(call.run.agent.reasoning) });
+      if (modelsOf(call.run).built(call.model) || foreignTakesLevel(call.model.model.provider, call.model.id))
+        call.setSettings({ reasoning: levelOf(call.run.agent.reasoning) });
     });
   },
 });
@@ -54,7 +77,12 @@ export const providers = definePlugin({
 /** The names of vendors and `sim` are taken, and a name must be one that a specification can hold. */
 function checked(options: Static<typeof Options>): ResolveSettings {
   for (const name of Object.keys(options.endpoints)) {
-    if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name) || name === "sim" || isVendor(name)) throw new CavemanError("cave_option_invalid", { place: "plugin providers options.endpoints", expected: "a name of letters, digits, _ . - that is not anthropic, openai, google or sim", received: JSON.stringify(name) });
+    if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name) || name === "sim" || isVendor(name))
+      throw new CavemanError("cave_option_invalid", {
+        place: "plugin providers options.endpoints",
+        expected: "a name of letters, digits, _ . - that is not anthropic, openai, google or sim",
+        received: JSON.stringify(name),
+      });
   }
   return options as ResolveSettings;
 }
@@ -77,7 +105,7 @@ class RunModels implements Models {
   async prepare(): Promise<ResolvedModel> {
     const { agent, options, parent } = this.#run;
     const inherited = parent && agent.model === AUTO ? parent.find(Models)?.resolved : undefined;
-    this.resolved ??= inherited ?? (await this.resolve(parent ? agent.model : options.model ?? agent.model));
+    this.resolved ??= inherited ?? (await this.resolve(parent ? agent.model : (options.model ?? agent.model)));
     return this.resolved;
   }
 

@@ -22,10 +22,15 @@ export class ProviderFault extends Error {
   /** True when the failure arrived after the answer had begun. */
   readonly inStream: boolean;
 
-  constructor(message: string, inStream: boolean, fields: Partial<Pick<ProviderFault, "statusCode" | "type" | "code" | "isRetryable" | "responseHeaders">>) {
+  constructor(
+    message: string,
+    inStream: boolean,
+    fields: Partial<Pick<ProviderFault, "statusCode" | "type" | "code" | "isRetryable" | "responseHeaders">>,
+  ) {
     super(message);
     this.inStream = inStream;
-    for (const [key, value] of Object.entries(fields)) if (value !== undefined) Object.defineProperty(this, key, { value, enumerable: true });
+    for (const [key, value] of Object.entries(fields))
+      if (value !== undefined) Object.defineProperty(this, key, { value, enumerable: true });
   }
 }
 
@@ -35,11 +40,16 @@ const LONGEST_MESSAGE = 1_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 const fields = (value: unknown): Fields => (typeof value === "object" && value !== null ? (value as Fields) : {});
-const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined);
+const text = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
 
 /** Removes the keys, also in their URL and JSON forms. */
 export function scrubber(keys: readonly string[]): (text: string) => string {
-  const forms = new Set(keys.flatMap((key) => [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)]).filter((form) => form !== ""));
+  const forms = new Set(
+    keys
+      .flatMap((key) => [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)])
+      .filter((form) => form !== ""),
+  );
   const longestFirst = [...forms].sort((a, b) => b.length - a.length);
   return (from) => longestFirst.reduce((clean, form) => clean.replaceAll(form, "[redacted]"), from);
 }
@@ -51,10 +61,15 @@ export function faultOf(error: unknown, clean: (text: string) => string, inStrea
   const given = fields(error);
   // Some packages pass the vendor's error object on, some wrap it as `error`, `data` or `data.error`.
   const inner = [fields(given.error), fields(fields(given.data).error), fields(given.data)];
-  const first = (key: string): string | undefined => [given, ...inner].map((from) => text(from[key])).find((value) => value !== undefined);
-  const message = typeof error === "string" ? error : first("message") ?? "the provider gave no reason";
-  const headers = Object.entries(fields(given.responseHeaders)).filter((entry): entry is [string, string] => KEPT_HEADERS.includes(entry[0].toLowerCase()) && typeof entry[1] === "string");
-  const status = [given, ...inner].flatMap((from) => [from.statusCode, from.status]).find((value): value is number => typeof value === "number");
+  const first = (key: string): string | undefined =>
+    [given, ...inner].map((from) => text(from[key])).find((value) => value !== undefined);
+  const message = typeof error === "string" ? error : (first("message") ?? "the provider gave no reason");
+  const headers = Object.entries(fields(given.responseHeaders)).filter(
+    (entry): entry is [string, string] => KEPT_HEADERS.includes(entry[0].toLowerCase()) && typeof entry[1] === "string",
+  );
+  const status = [given, ...inner]
+    .flatMap((from) => [from.statusCode, from.status])
+    .find((value): value is number => typeof value === "number");
   const kind = first("type") ?? (inStream && !(error instanceof Error) ? "stream_error" : undefined);
   // A server whose errors the package cannot read still says in its body that a request is too large. The body itself may
   // quote the request, so it goes no further.
@@ -65,7 +80,9 @@ export function faultOf(error: unknown, clean: (text: string) => string, inStrea
     ...(kind === undefined ? {} : { type: clean(kind) }),
     ...(code === undefined ? {} : { code: clean(code) }),
     ...(typeof given.isRetryable === "boolean" ? { isRetryable: given.isRetryable } : {}),
-    ...(headers.length === 0 ? {} : { responseHeaders: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), clean(value)])) }),
+    ...(headers.length === 0
+      ? {}
+      : { responseHeaders: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), clean(value)])) }),
   });
 }
 
@@ -81,7 +98,11 @@ function networkCode(cause: unknown): string | undefined {
 }
 
 /** The same model with `prepare` applied to every request and every failure made safe. */
-export function guarded(model: LanguageModel, keys: readonly string[], prepare: (options: CallOptions) => CallOptions): LanguageModel {
+export function guarded(
+  model: LanguageModel,
+  keys: readonly string[],
+  prepare: (options: CallOptions) => CallOptions,
+): LanguageModel {
   const clean = scrubber(keys);
   return {
     specificationVersion: "v4",
@@ -106,18 +127,27 @@ export function guarded(model: LanguageModel, keys: readonly string[], prepare: 
   };
 }
 
-function safeStream(stream: ReadableStream<ModelStreamPart>, clean: (text: string) => string): ReadableStream<ModelStreamPart> {
+function safeStream(
+  stream: ReadableStream<ModelStreamPart>,
+  clean: (text: string) => string,
+): ReadableStream<ModelStreamPart> {
   const reader = stream.getReader();
-  return new ReadableStream<ModelStreamPart>({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value.type === "error" ? { type: "error", error: faultOf(value.error, clean, true) } : value);
-      } catch (error) {
-        controller.error(faultOf(error, clean, true));
-      }
+  return new ReadableStream<ModelStreamPart>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) controller.close();
+          else
+            controller.enqueue(
+              value.type === "error" ? { type: "error", error: faultOf(value.error, clean, true) } : value,
+            );
+        } catch (error) {
+          controller.error(faultOf(error, clean, true));
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
     },
-    cancel: (reason) => reader.cancel(reason),
-  }, { highWaterMark: 0 });
+    { highWaterMark: 0 },
+  );
 }

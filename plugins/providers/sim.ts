@@ -25,12 +25,21 @@ export async function simulatedModel(name: string, root: string): Promise<Langua
 async function findScript(name: string, root: string): Promise<string> {
   const base = resolve(root, name);
   const within = relative(resolve(root), base);
-  if (within.startsWith("..") || isAbsolute(within)) throw new CavemanError("cave_sim_script_invalid", { place: `sim/${name}`, expected: "a script inside the script folder", received: "a path that leaves it" });
+  if (within.startsWith("..") || isAbsolute(within))
+    throw new CavemanError("cave_sim_script_invalid", {
+      place: `sim/${name}`,
+      expected: "a script inside the script folder",
+      received: "a path that leaves it",
+    });
   for (const ending of ENDINGS) {
     const path = `${base}${ending}`;
     if ((await stat(path).catch(() => undefined))?.isFile()) return path;
   }
-  throw new CavemanError("cave_sim_script_invalid", { place: `sim/${name}`, expected: `${join(root, name)} with one of ${ENDINGS.join(", ")}`, received: "no such file" });
+  throw new CavemanError("cave_sim_script_invalid", {
+    place: `sim/${name}`,
+    expected: `${join(root, name)} with one of ${ENDINGS.join(", ")}`,
+    received: "no such file",
+  });
 }
 
 async function contentOf(path: string): Promise<unknown> {
@@ -47,8 +56,21 @@ const isScript = (value: unknown): value is Script => Array.isArray(value) || ty
 
 function shapeOf(value: unknown, path: string, name: string): { script: Script; as: string } {
   if (isScript(value)) return { script: value, as: name };
-  const { script, as = name } = (typeof value === "object" && value !== null ? value : {}) as { script?: unknown; as?: unknown };
-  if (!isScript(script)) throw new CavemanError("cave_sim_script_invalid", { place: path, expected: "a default export that is an array of steps, a function, or { script, as }", received: value === null ? "null" : value === undefined ? "no default export" : typeof value });
-  if (typeof as !== "string" || !/^[^/\s]+\/\S+$/.test(as)) throw new CavemanError("cave_sim_script_invalid", { place: `${path}, as`, expected: "provider/model", received: typeof as });
+  const { script, as = name } = (typeof value === "object" && value !== null ? value : {}) as {
+    script?: unknown;
+    as?: unknown;
+  };
+  if (!isScript(script))
+    throw new CavemanError("cave_sim_script_invalid", {
+      place: path,
+      expected: "a default export that is an array of steps, a function, or { script, as }",
+      received: value === null ? "null" : value === undefined ? "no default export" : typeof value,
+    });
+  if (typeof as !== "string" || !/^[^/\s]+\/\S+$/.test(as))
+    throw new CavemanError("cave_sim_script_invalid", {
+      place: `${path}, as`,
+      expected: "provider/model",
+      received: typeof as,
+    });
   return { script, as };
 }

@@ -33,34 +33,53 @@ async function load<T>(name: string, importing: () => Promise<T>): Promise<T> {
 }
 
 /** @throws CavemanError `cave_provider_credentials`, `cave_provider_package`. */
-export async function vendorModel(vendor: Vendor, id: string, env: Env, settings: VendorSettings): Promise<LanguageModel> {
+export async function vendorModel(
+  vendor: Vendor,
+  id: string,
+  env: Env,
+  settings: VendorSettings,
+): Promise<LanguageModel> {
   const apiKey = credential(env, VENDORS[vendor].variables, `provider ${vendor}`);
   const given = { apiKey, ...(settings.baseURL === undefined ? {} : { baseURL: settings.baseURL }) };
   switch (vendor) {
     case "anthropic": {
-      const [{ createAnthropic }, { getModelCapabilities }] = await load("@ai-sdk/anthropic", () => Promise.all([import("@ai-sdk/anthropic"), import("@ai-sdk/anthropic/internal")]));
+      const [{ createAnthropic }, { getModelCapabilities }] = await load("@ai-sdk/anthropic", () =>
+        Promise.all([import("@ai-sdk/anthropic"), import("@ai-sdk/anthropic/internal")]),
+      );
       const capabilities = getModelCapabilities(id);
-      return guarded(createAnthropic(given).languageModel(id), [apiKey], (options) => anthropicRequest(options, id, capabilities));
+      return guarded(createAnthropic(given).languageModel(id), [apiKey], (options) =>
+        anthropicRequest(options, id, capabilities),
+      );
     }
     case "openai": {
       const { createOpenAI } = await load("@ai-sdk/openai", () => import("@ai-sdk/openai"));
       const openai = createOpenAI(given);
-      return guarded(settings.openaiApi === "chat" ? openai.chat(id) : openai.responses(id), [apiKey], (options) => openaiRequest(options, id));
+      return guarded(settings.openaiApi === "chat" ? openai.chat(id) : openai.responses(id), [apiKey], (options) =>
+        openaiRequest(options, id),
+      );
     }
     case "google": {
       const { createGoogleGenerativeAI } = await load("@ai-sdk/google", () => import("@ai-sdk/google"));
-      return guarded(createGoogleGenerativeAI(given).languageModel(id), [apiKey], (options) => googleRequest(options, id));
+      return guarded(createGoogleGenerativeAI(given).languageModel(id), [apiKey], (options) =>
+        googleRequest(options, id),
+      );
     }
   }
 }
 
 /** @throws CavemanError `cave_provider_credentials`, `cave_provider_package`. */
 export async function endpointModel(name: string, id: string, endpoint: Endpoint, env: Env): Promise<LanguageModel> {
-  const apiKey = endpoint.apiKeyEnv === undefined ? undefined : credential(env, [endpoint.apiKeyEnv], `endpoint ${name}`);
+  const apiKey =
+    endpoint.apiKeyEnv === undefined ? undefined : credential(env, [endpoint.apiKeyEnv], `endpoint ${name}`);
   const { createOpenAICompatible } = await load("@ai-sdk/openai-compatible", () => import("@ai-sdk/openai-compatible"));
   const provider = createOpenAICompatible({
-    name, baseURL: endpoint.baseURL, includeUsage: true, supportsStructuredOutputs: endpoint.structuredOutput ?? false,
+    name,
+    baseURL: endpoint.baseURL,
+    includeUsage: true,
+    supportsStructuredOutputs: endpoint.structuredOutput ?? false,
     ...(apiKey === undefined ? {} : { apiKey }),
   });
-  return guarded(provider.languageModel(id), apiKey === undefined ? [] : [apiKey], (options) => endpointRequest(options, endpoint.reasoning ?? false));
+  return guarded(provider.languageModel(id), apiKey === undefined ? [] : [apiKey], (options) =>
+    endpointRequest(options, endpoint.reasoning ?? false),
+  );
 }

@@ -6,7 +6,16 @@
 import { createHash } from "node:crypto";
 import type { CallId, CavemanError, Fact, FactType, Ledger, StopReason } from "../../kernel/index.ts";
 import type { Amount, Denomination } from "../services.ts";
-import { RECEIPT_SCHEMA, type Receipt, type ReceiptBreaker, type ReceiptCall, type ReceiptCompaction, type ReceiptResume, type ReceiptTool, UNDECLARED } from "./schema.ts";
+import {
+  RECEIPT_SCHEMA,
+  type Receipt,
+  type ReceiptBreaker,
+  type ReceiptCall,
+  type ReceiptCompaction,
+  type ReceiptResume,
+  type ReceiptTool,
+  UNDECLARED,
+} from "./schema.ts";
 
 /** What is read of a run. A `Run` is one. */
 export interface Foldable {
@@ -15,7 +24,9 @@ export interface Foldable {
   readonly ledger: Ledger;
   readonly children: readonly Foldable[];
   /** How it ended; before the kernel records `run.settled` this says it. */
-  readonly outcome?: { readonly stopReason: StopReason; readonly durationMs: number; readonly error?: Pick<CavemanError, "code"> } | undefined;
+  readonly outcome?:
+    | { readonly stopReason: StopReason; readonly durationMs: number; readonly error?: Pick<CavemanError, "code"> }
+    | undefined;
 }
 
 const PICO_DIGITS = 12;
@@ -25,13 +36,25 @@ export const usdOf = (pico: bigint): number => {
   const digits = (pico < 0n ? -pico : pico).toString().padStart(PICO_DIGITS + 1, "0");
   return Number(`${pico < 0n ? "-" : ""}${digits.slice(0, -PICO_DIGITS)}.${digits.slice(-PICO_DIGITS)}`);
 };
-const amountOf = (denomination: Denomination, units: bigint): number => (denomination === "usd" ? usdOf(units) : Number(units));
+const amountOf = (denomination: Denomination, units: bigint): number =>
+  denomination === "usd" ? usdOf(units) : Number(units);
 /** A recorded amount; one that cannot be read, or is negative, counts as nothing. */
-const unitsOf = (amount: Amount | undefined): bigint => (amount !== undefined && /^\d{1,60}$/.test(amount) ? BigInt(amount) : 0n);
+const unitsOf = (amount: Amount | undefined): bigint =>
+  amount !== undefined && /^\d{1,60}$/.test(amount) ? BigInt(amount) : 0n;
 
 /** Exact sums of a tree, from which its numbers are made. */
-interface Totals { pico: bigint; tokens: number; input: number; cacheRead: number; unpriced: boolean; capBreached: boolean }
-interface Folded { readonly receipt: Receipt; readonly totals: Totals }
+interface Totals {
+  pico: bigint;
+  tokens: number;
+  input: number;
+  cacheRead: number;
+  unpriced: boolean;
+  capBreached: boolean;
+}
+interface Folded {
+  readonly receipt: Receipt;
+  readonly totals: Totals;
+}
 
 const foldedOf = new WeakMap<Receipt, Totals>();
 
@@ -53,7 +76,14 @@ function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Fo
   const calls = callsOf(facts, prices);
   const resume = facts("run.resumed").at(-1);
 
-  const own: Totals = { pico: 0n, tokens: 0, input: 0, cacheRead: 0, unpriced: calls.some((call) => call.unpriced), capBreached: false };
+  const own: Totals = {
+    pico: 0n,
+    tokens: 0,
+    input: 0,
+    cacheRead: 0,
+    unpriced: calls.some((call) => call.unpriced),
+    capBreached: false,
+  };
   for (const fact of settledOf(facts)) {
     const { usage } = fact;
     own.pico += picoOf(prices.get(attemptKey(fact)));
@@ -66,16 +96,29 @@ function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Fo
     own.tokens += resume.priorTokens;
     own.unpriced ||= resume.priorUnpriced;
   }
-  const totals = children.reduce<Totals>((sum, { totals: child }) => ({
-    pico: sum.pico + child.pico, tokens: sum.tokens + child.tokens, input: sum.input + child.input, cacheRead: sum.cacheRead + child.cacheRead,
-    unpriced: sum.unpriced || child.unpriced, capBreached: sum.capBreached || child.capBreached,
-  }), own);
+  const totals = children.reduce<Totals>(
+    (sum, { totals: child }) => ({
+      pico: sum.pico + child.pico,
+      tokens: sum.tokens + child.tokens,
+      input: sum.input + child.input,
+      cacheRead: sum.cacheRead + child.cacheRead,
+      unpriced: sum.unpriced || child.unpriced,
+      capBreached: sum.capBreached || child.capBreached,
+    }),
+    own,
+  );
 
   const budget = budgetOf(facts, totals);
   totals.capBreached ||= budget.breached;
   const denomination = budget.denomination ?? "usd";
   const tools = toolsOf(facts);
-  const rewrites = facts("transcript.compacted").map(({ by, reason, beforeBytes, afterBytes, dropped }) => ({ by, reason, beforeBytes, afterBytes, dropped }));
+  const rewrites = facts("transcript.compacted").map(({ by, reason, beforeBytes, afterBytes, dropped }) => ({
+    by,
+    reason,
+    beforeBytes,
+    afterBytes,
+    dropped,
+  }));
   const receipt: Receipt = {
     schema: RECEIPT_SCHEMA,
     runId: run.id,
@@ -95,7 +138,13 @@ function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Fo
     calls,
     tools: tools.rows,
     subagents: children.map((child) => child.receipt),
-    tranches: facts("budget.released").filter((fact) => unitsOf(fact.amount) > 0n).map((fact) => ({ amount: amountOf(denomination, unitsOf(fact.amount)), reason: fact.reason, atCall: fact.atCall })),
+    tranches: facts("budget.released")
+      .filter((fact) => unitsOf(fact.amount) > 0n)
+      .map((fact) => ({
+        amount: amountOf(denomination, unitsOf(fact.amount)),
+        reason: fact.reason,
+        atCall: fact.atCall,
+      })),
     breakers: breakersOf(facts, denomination, tools.declared),
     compactions: compactionsOf(facts, prices),
     ...(rewrites.length > 0 ? { rewrites } : {}),
@@ -124,7 +173,8 @@ function settledOf(facts: FactsOf): Fact<"call.settled">[] {
 }
 
 type Prices = ReadonlyMap<string, Fact<"call.priced">>;
-const picoOf = (price: Fact<"call.priced"> | undefined): bigint => (price && !price.unpriced ? unitsOf(price.picoUsd) : 0n);
+const picoOf = (price: Fact<"call.priced"> | undefined): bigint =>
+  price && !price.unpriced ? unitsOf(price.picoUsd) : 0n;
 
 function callsOf(facts: FactsOf, prices: Prices): ReceiptCall[] {
   const clamps = new Map(facts("budget.clamped").map((fact) => [attemptKey(fact), fact.tokens]));
@@ -158,7 +208,11 @@ function callsOf(facts: FactsOf, prices: Prices): ReceiptCall[] {
 
 /** Calls of the loop that gave an answer, however many attempts each took. */
 const turnsOf = (facts: FactsOf): number =>
-  new Set(facts("call.settled").filter((fact) => fact.purpose !== "summary" && fact.errorCode === undefined).map((fact) => fact.callId)).size;
+  new Set(
+    facts("call.settled")
+      .filter((fact) => fact.purpose !== "summary" && fact.errorCode === undefined)
+      .map((fact) => fact.callId),
+  ).size;
 
 function endOf(run: Foldable, facts: FactsOf): Pick<Receipt, "stopReason" | "errorCode" | "durationMs" | "open"> {
   const settled = facts("run.settled").at(-1);
@@ -176,7 +230,12 @@ function endOf(run: Foldable, facts: FactsOf): Pick<Receipt, "stopReason" | "err
   };
 }
 
-interface Budget { readonly denomination: Denomination | undefined; readonly breached: boolean; readonly overspent: number; readonly figures: Pick<Receipt, "max" | "released" | "spent" | "remaining"> }
+interface Budget {
+  readonly denomination: Denomination | undefined;
+  readonly breached: boolean;
+  readonly overspent: number;
+  readonly figures: Pick<Receipt, "max" | "released" | "spent" | "remaining">;
+}
 /** Closed budgets say their figures themselves; one still open is read from what was released and what the tree spent. */
 function budgetOf(facts: FactsOf, totals: Totals): Budget {
   const opened = facts("budget.opened").at(-1);
@@ -185,14 +244,31 @@ function budgetOf(facts: FactsOf, totals: Totals): Budget {
   const figure = (units: bigint): number => amountOf(denomination, units);
   const closed = facts("budget.closed").at(-1);
   if (closed) {
-    const [max, released, spent, remaining] = [closed.max, closed.released, closed.spent, closed.remaining].map((amount) => figure(unitsOf(amount)));
-    return { denomination, breached: closed.capBreached, overspent: figure(unitsOf(closed.overspent)), figures: { max: max ?? 0, released: released ?? 0, spent: spent ?? 0, remaining: remaining ?? 0 } };
+    const [max, released, spent, remaining] = [closed.max, closed.released, closed.spent, closed.remaining].map(
+      (amount) => figure(unitsOf(amount)),
+    );
+    return {
+      denomination,
+      breached: closed.capBreached,
+      overspent: figure(unitsOf(closed.overspent)),
+      figures: { max: max ?? 0, released: released ?? 0, spent: spent ?? 0, remaining: remaining ?? 0 },
+    };
   }
   const max = unitsOf(opened.max);
   const released = facts("budget.released").reduce((sum, fact) => sum + unitsOf(fact.amount), unitsOf(opened.released));
   const spent = denomination === "usd" ? totals.pico : BigInt(totals.tokens);
   const over = spent > max ? spent - max : 0n;
-  return { denomination, breached: over > 0n, overspent: figure(over), figures: { max: figure(max), released: figure(released), spent: figure(spent), remaining: figure(released > spent ? released - spent : 0n) } };
+  return {
+    denomination,
+    breached: over > 0n,
+    overspent: figure(over),
+    figures: {
+      max: figure(max),
+      released: figure(released),
+      spent: figure(spent),
+      remaining: figure(released > spent ? released - spent : 0n),
+    },
+  };
 }
 
 /**
@@ -215,7 +291,9 @@ function toolsOf(facts: FactsOf): { rows: ReceiptTool[]; declared: ReadonlySet<s
   };
   const invented = (name: string, nameDigest = createHash("sha256").update(name).digest("hex")): ReceiptTool =>
     rowOf(`undeclared ${nameDigest}`, { name: UNDECLARED, calls: 0, errors: 0, nameDigest });
-  const story = [...facts("tool.admitted"), ...facts("tool.denied"), ...facts("tool.finished")].sort((a, b) => a.seq - b.seq);
+  const story = [...facts("tool.admitted"), ...facts("tool.denied"), ...facts("tool.finished")].sort(
+    (a, b) => a.seq - b.seq,
+  );
   for (const fact of story) {
     if (fact.type === "tool.admitted") {
       tool(fact.name).calls++;
@@ -232,7 +310,8 @@ function toolsOf(facts: FactsOf): { rows: ReceiptTool[]; declared: ReadonlySet<s
 function breakersOf(facts: FactsOf, denomination: Denomination, declared: ReadonlySet<string>): ReceiptBreaker[] {
   return facts("breaker.tripped").map((fact) => {
     const retried = fact.kind === "retry_attempted";
-    const spend = (amount: Amount | undefined): number | undefined => (amount === undefined && !retried ? undefined : amountOf(denomination, unitsOf(amount)));
+    const spend = (amount: Amount | undefined): number | undefined =>
+      amount === undefined && !retried ? undefined : amountOf(denomination, unitsOf(amount));
     const reservedSpend = spend(fact.reservedSpend);
     const measuredSpend = spend(fact.measuredSpend);
     const spendBasis = fact.spendBasis ?? (retried ? "unavailable_worst_case" : undefined);
@@ -252,7 +331,9 @@ function compactionsOf(facts: FactsOf, prices: Prices): ReceiptCompaction[] {
   const working = settledOf(facts).filter((fact) => fact.sent && fact.purpose !== "summary");
   return facts("compaction.settled").map((fact, index) => {
     const after = working.filter((call) => call.seq > fact.seq).length;
-    const spent = [...prices.values()].filter((price) => price.callId === fact.summaryCall).reduce((sum, price) => sum + picoOf(price), 0n);
+    const spent = [...prices.values()]
+      .filter((price) => price.callId === fact.summaryCall)
+      .reduce((sum, price) => sum + picoOf(price), 0n);
     return {
       index,
       tier: fact.tier,

@@ -18,7 +18,11 @@ declare module "../../kernel/contract.ts" {
 }
 
 const Options = Type.Object({
-  dir: Type.String({ default: ".caveman/runs", minLength: 1, description: "Folder for receipts, from the run's rootDir." }),
+  dir: Type.String({
+    default: ".caveman/runs",
+    minLength: 1,
+    description: "Folder for receipts, from the run's rootDir.",
+  }),
   write: Type.Boolean({ default: false, description: "Write a receipt for every root run, printed or not." }),
 });
 
@@ -27,10 +31,15 @@ export const receipt = definePlugin({
   description: "What a run did and cost, folded from its ledger.",
   options: Options,
   runOptions: Type.Object({
-    printReceipt: Type.Optional(Type.Boolean({ default: false, description: "Write the receipt and print it when the run ends." })),
+    printReceipt: Type.Optional(
+      Type.Boolean({ default: false, description: "Write the receipt and print it when the run ends." }),
+    ),
   }),
   errors: {
-    cave_receipt_unwritable: { meaning: "The receipt could not be written.", remedy: "Make the folder writable or set the receipt plugin's dir; the run itself is not affected." },
+    cave_receipt_unwritable: {
+      meaning: "The receipt could not be written.",
+      remedy: "Make the folder writable or set the receipt plugin's dir; the run itself is not affected.",
+    },
   },
   apply(kernel, options) {
     const made = new WeakMap<object, Receipt>();
@@ -50,19 +59,42 @@ export const receipt = definePlugin({
       if (run.parent !== undefined || !(print || options.write)) return;
       let path: string | undefined;
       try {
-        path = await writeReceipt(built, { rootDir: run.options.rootDir ?? process.cwd(), dir: options.dir, at: outcome.startedAt });
+        path = await writeReceipt(built, {
+          rootDir: run.options.rootDir ?? process.cwd(),
+          dir: options.dir,
+          at: outcome.startedAt,
+        });
       } catch (error) {
         const coded = asCaveman(error, "cave_receipt_unwritable");
         run.notice("receipt", coded.code, coded.message);
       }
-      if (print) process.stdout.write(renderReceipt(built, { color: colored(), ...(process.stdout.columns ? { width: process.stdout.columns } : {}), ...(path ? { path } : {}) }));
+      if (print)
+        process.stdout.write(
+          renderReceipt(built, {
+            color: colored(),
+            ...(process.stdout.columns ? { width: process.stdout.columns } : {}),
+            ...(path ? { path } : {}),
+          }),
+        );
     });
   },
 });
 
 /** Color for a terminal, unless its owner said otherwise. */
-const colored = (): boolean => (process.env.FORCE_COLOR ? process.env.FORCE_COLOR !== "0" : process.stdout.isTTY === true && !process.env.NO_COLOR);
+const colored = (): boolean =>
+  process.env.FORCE_COLOR ? process.env.FORCE_COLOR !== "0" : process.stdout.isTTY === true && !process.env.NO_COLOR;
 
 export { type Foldable, foldReceipt, usdOf } from "./fold.ts";
 export { type RenderOptions, renderReceipt } from "./render.ts";
-export { type Receipt, type ReceiptBreaker, type ReceiptCall, type ReceiptCompaction, type ReceiptResume, type ReceiptTool, RECEIPT_SCHEMA, receiptSchema, receiptSchemaText, UNDECLARED } from "./schema.ts";
+export {
+  RECEIPT_SCHEMA,
+  type Receipt,
+  type ReceiptBreaker,
+  type ReceiptCall,
+  type ReceiptCompaction,
+  type ReceiptResume,
+  type ReceiptTool,
+  receiptSchema,
+  receiptSchemaText,
+  UNDECLARED,
+} from "./schema.ts";

@@ -23,46 +23,77 @@ export function renderReceipt(receipt: Receipt, options: RenderOptions = {}): st
   const lines = [headerOf(receipt, paint), ""];
   for (const [label, values] of rowsOf(receipt, options.path)) {
     const texts = label === "full receipt" ? values : values.flatMap((value) => wrap(value, width - INDENT - LABEL));
-    for (const [index, text] of texts.entries()) lines.push(`${" ".repeat(INDENT)}${paint("dim", (index === 0 ? label : "").padEnd(LABEL))}${text}`.trimEnd());
+    for (const [index, text] of texts.entries())
+      lines.push(`${" ".repeat(INDENT)}${paint("dim", (index === 0 ? label : "").padEnd(LABEL))}${text}`.trimEnd());
   }
   return `${lines.join("\n")}\n`;
 }
 
 type Paint = (format: "dim" | "green" | "yellow" | "red", text: string) => string;
-const painter = (color: boolean): Paint => (format, text) => (color && text.trim() ? styleText(format, text, { validateStream: false }) : text);
+const painter =
+  (color: boolean): Paint =>
+  (format, text) =>
+    color && text.trim() ? styleText(format, text, { validateStream: false }) : text;
 
 function headerOf(receipt: Receipt, paint: Paint): string {
   const turns = receipt.turns ?? 0;
   const length = `${plural(turns, "turn")} · ${((receipt.durationMs ?? 0) / 1000).toFixed(1)}s`;
   if (receipt.open) return paint("yellow", `run open · ${length}`);
   if (receipt.stopReason === "complete") return paint("green", `run complete · ${length}`);
-  if (receipt.stopReason === "error" || receipt.stopReason === "aborted") return paint("red", `run failed — ${plain(receipt.errorCode ?? receipt.stopReason)}`);
+  if (receipt.stopReason === "error" || receipt.stopReason === "aborted")
+    return paint("red", `run failed — ${plain(receipt.errorCode ?? receipt.stopReason)}`);
   return paint("yellow", `run stopped — ${receipt.stopReason.replaceAll("_", " ")}`);
 }
 
 function rowsOf(receipt: Receipt, path: string | undefined): [label: string, values: string[]][] {
   const tree = treeOf(receipt);
-  const sum = (of: (call: Receipt["calls"][number]) => number): number => tree.flatMap((one) => one.calls).reduce((total, call) => total + of(call), 0);
+  const sum = (of: (call: Receipt["calls"][number]) => number): number =>
+    tree.flatMap((one) => one.calls).reduce((total, call) => total + of(call), 0);
   const input = sum((call) => call.inputTokens + call.cacheReadTokens + call.cacheWriteTokens);
   const reasoning = sum((call) => call.reasoningTokens);
   const rows: [string, string[]][] = [
     ["model", [[...new Set(receipt.calls.map((call) => plain(`${call.provider}/${call.model}`)))].join(", ")]],
     ["calls", [callsOf(tree)]],
-    ["input", [`${tokens(input)}${receipt.cacheShare === undefined || receipt.cacheShare === 0 ? "" : ` · ${share(receipt.cacheShare)} from cache`}`]],
+    [
+      "input",
+      [
+        `${tokens(input)}${receipt.cacheShare === undefined || receipt.cacheShare === 0 ? "" : ` · ${share(receipt.cacheShare)} from cache`}`,
+      ],
+    ],
     ["output", [tokens(sum((call) => call.outputTokens))]],
     ["reasoning", [reasoning > 0 ? tokens(reasoning) : ""]],
     ["tools", [receipt.tools.map(toolOf).join(", ")]],
     ["cost", [costOf(receipt, tree)]],
     ["budget", [budgetOf(receipt)]],
-    ["tranches", receipt.tranches.map((tranche) => `${money(receipt, tranche.amount)} released at call ${tranche.atCall} · ${plain(tranche.reason)}`)],
+    [
+      "tranches",
+      receipt.tranches.map(
+        (tranche) => `${money(receipt, tranche.amount)} released at call ${tranche.atCall} · ${plain(tranche.reason)}`,
+      ),
+    ],
     ["clamps", [clampsOf(tree)]],
-    ["breakers", receipt.breakers.map((breaker) => `${breaker.kind.replaceAll("_", " ")}${breaker.tool ? ` · ${plain(breaker.tool)}` : ""} ×${breaker.count}`)],
+    [
+      "breakers",
+      receipt.breakers.map(
+        (breaker) =>
+          `${breaker.kind.replaceAll("_", " ")}${breaker.tool ? ` · ${plain(breaker.tool)}` : ""} ×${breaker.count}`,
+      ),
+    ],
     ["compactions", compactionsOf(receipt)],
     ["subagents", childrenOf(receipt)],
-    ["resumed", [receipt.resume ? `attempt ${receipt.resume.attempts} · ${plural(receipt.resume.priorCalls, "call")} before${receipt.resume.possibleDoubleCountCalls > 0 ? ` · ${receipt.resume.possibleDoubleCountCalls} possibly counted twice` : ""}` : ""]],
+    [
+      "resumed",
+      [
+        receipt.resume
+          ? `attempt ${receipt.resume.attempts} · ${plural(receipt.resume.priorCalls, "call")} before${receipt.resume.possibleDoubleCountCalls > 0 ? ` · ${receipt.resume.possibleDoubleCountCalls} possibly counted twice` : ""}`
+          : "",
+      ],
+    ],
     ["full receipt", [path ?? ""]],
   ];
-  return rows.map(([label, values]): [string, string[]] => [label, values.filter((value) => value !== "")]).filter(([, values]) => values.length > 0);
+  return rows
+    .map(([label, values]): [string, string[]] => [label, values.filter((value) => value !== "")])
+    .filter(([, values]) => values.length > 0);
 }
 
 const treeOf = (receipt: Receipt): Receipt[] => [receipt, ...receipt.subagents.flatMap(treeOf)];
@@ -83,8 +114,13 @@ function callsOf(tree: readonly Receipt[]): string {
 }
 
 function toolOf(tool: ReceiptTool): string {
-  const notes = [tool.errors > 0 ? plural(tool.errors, "error") : "", tool.denied ? `${tool.denied} denied` : ""].filter(Boolean).join(", ");
-  const name = tool.name === UNDECLARED && tool.nameDigest ? `${UNDECLARED} ${plain(tool.nameDigest).slice(0, 8)}` : plain(tool.name);
+  const notes = [tool.errors > 0 ? plural(tool.errors, "error") : "", tool.denied ? `${tool.denied} denied` : ""]
+    .filter(Boolean)
+    .join(", ");
+  const name =
+    tool.name === UNDECLARED && tool.nameDigest
+      ? `${UNDECLARED} ${plain(tool.nameDigest).slice(0, 8)}`
+      : plain(tool.name);
   return `${name} ×${tool.calls}${notes ? ` (${notes})` : ""}`;
 }
 
@@ -98,21 +134,42 @@ function costOf(receipt: Receipt, tree: readonly Receipt[]): string {
 
 function budgetOf(receipt: Receipt): string {
   if (receipt.denomination === "none" || receipt.max === undefined) return "";
-  const staged = receipt.released !== undefined && receipt.released < receipt.max ? ` · ${money(receipt, receipt.released)} released` : "";
-  const left = receipt.overspent > 0 ? `over by ${money(receipt, receipt.overspent)}` : `${money(receipt, receipt.remaining ?? Math.max(0, (receipt.released ?? receipt.max) - (receipt.spent ?? 0)))} remaining`;
+  const staged =
+    receipt.released !== undefined && receipt.released < receipt.max
+      ? ` · ${money(receipt, receipt.released)} released`
+      : "";
+  const left =
+    receipt.overspent > 0
+      ? `over by ${money(receipt, receipt.overspent)}`
+      : `${money(receipt, receipt.remaining ?? Math.max(0, (receipt.released ?? receipt.max) - (receipt.spent ?? 0)))} remaining`;
   const below = receipt.capBreached && receipt.overspent === 0 ? " · a subagent passed its own" : "";
   return `${money(receipt, receipt.spent ?? 0)} of ${money(receipt, receipt.max)}${staged} · ${left}${below}${receipt.denomination === "usd" ? ` · ${MONEY_CLAIM}` : ""}`;
 }
 
 function clampsOf(tree: readonly Receipt[]): string {
-  const clamps = tree.flatMap((one) => one.calls).flatMap((call) => (call.clampedOutputTokens === undefined ? [] : [call.clampedOutputTokens]));
-  return clamps.length === 0 ? "" : `${plural(clamps.length, "call")} held to ${clamps.map((n) => n.toLocaleString("en-US")).slice(0, 5).join(", ")}${clamps.length > 5 ? ", …" : ""} output tokens`;
+  const clamps = tree
+    .flatMap((one) => one.calls)
+    .flatMap((call) => (call.clampedOutputTokens === undefined ? [] : [call.clampedOutputTokens]));
+  return clamps.length === 0
+    ? ""
+    : `${plural(clamps.length, "call")} held to ${clamps
+        .map((n) => n.toLocaleString("en-US"))
+        .slice(0, 5)
+        .join(", ")}${clamps.length > 5 ? ", …" : ""} output tokens`;
 }
 
 function compactionsOf(receipt: Receipt): string[] {
-  if (receipt.compactions.length > 0) return receipt.compactions.map((one) => `${one.tier} · ${one.preTokens.toLocaleString("en-US")} → ${tokens(one.postTokens)} · modeled net ${signed(one.modeledNetTokens)} tokens`);
+  if (receipt.compactions.length > 0)
+    return receipt.compactions.map(
+      (one) =>
+        `${one.tier} · ${one.preTokens.toLocaleString("en-US")} → ${tokens(one.postTokens)} · modeled net ${signed(one.modeledNetTokens)} tokens`,
+    );
   const rewrites = receipt.rewrites ?? [];
-  return rewrites.length === 0 ? [] : [`${plural(rewrites.length, "rewrite")} of the view by ${[...new Set(rewrites.map((one) => plain(one.by)))].join(", ")}`];
+  return rewrites.length === 0
+    ? []
+    : [
+        `${plural(rewrites.length, "rewrite")} of the view by ${[...new Set(rewrites.map((one) => plain(one.by)))].join(", ")}`,
+      ];
 }
 
 function childrenOf(receipt: Receipt, trunk = ""): string[] {
@@ -120,14 +177,18 @@ function childrenOf(receipt: Receipt, trunk = ""): string[] {
     const last = index === receipt.subagents.length - 1;
     const cost = child.unpriced ? "unpriced" : usd(child.totalEstimatedUsd);
     const end = child.open ? "open" : child.errorCode ? plain(child.errorCode) : child.stopReason.replaceAll("_", " ");
-    return [`${trunk}${last ? "└─" : "├─"} ${plain(child.agentId)} · ${end} · ${plural(child.calls.length, "call")} · ${tokens(child.totalTokens)} · ${cost}`, ...childrenOf(child, `${trunk}${last ? "   " : "│  "}`)];
+    return [
+      `${trunk}${last ? "└─" : "├─"} ${plain(child.agentId)} · ${end} · ${plural(child.calls.length, "call")} · ${tokens(child.totalTokens)} · ${cost}`,
+      ...childrenOf(child, `${trunk}${last ? "   " : "│  "}`),
+    ];
   });
 }
 
 const plural = (n: number, what: string): string => `${n.toLocaleString("en-US")} ${what}${n === 1 ? "" : "s"}`;
 const tokens = (n: number): string => plural(n, "token");
 const signed = (n: number): string => `${n > 0 ? "+" : n < 0 ? "−" : ""}${Math.abs(n).toLocaleString("en-US")}`;
-const money = (receipt: Receipt, amount: number): string => (receipt.denomination === "usd" ? usd(amount) : tokens(amount));
+const money = (receipt: Receipt, amount: number): string =>
+  receipt.denomination === "usd" ? usd(amount) : tokens(amount);
 
 /** Shares are cut, never rounded up: 100 % means all of it. */
 const share = (part: number): string => `${Math.floor(part * 100)}%`;

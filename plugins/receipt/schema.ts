@@ -9,8 +9,10 @@ export const RECEIPT_SCHEMA = "caveman.agent.run-receipt.v1";
 /** The name that stands for every tool the model asked for and no agent declared. */
 export const UNDECLARED = "undeclared";
 
-const closed = <T extends TProperties>(properties: T, more: object = {}) => Type.Object(properties, { additionalProperties: false, ...more });
-const oneOf = <const T extends readonly string[]>(...values: T) => Type.Unsafe<T[number]>({ type: "string", enum: values });
+const closed = <T extends TProperties>(properties: T, more: object = {}) =>
+  Type.Object(properties, { additionalProperties: false, ...more });
+const oneOf = <const T extends readonly string[]>(...values: T) =>
+  Type.Unsafe<T[number]>({ type: "string", enum: values });
 const count = (description?: string) => Type.Integer({ minimum: 0, ...(description ? { description } : {}) });
 const amount = (description?: string) => Type.Number({ minimum: 0, ...(description ? { description } : {}) });
 const name = () => Type.String({ minLength: 1 });
@@ -31,7 +33,9 @@ const Call = closed({
   simulated: Type.Optional(Type.Boolean({ description: "The figures come from a script, not from a vendor." })),
   purpose: Type.Optional(oneOf("turn", "repair", "summary")),
   attempt: Type.Optional(Type.Integer({ minimum: 1, description: "Which attempt of its call this was." })),
-  costUsd: Type.Optional(amount("The same figure as estimatedUsd, absent when unpriced, so that a missing price is never taken for zero.")),
+  costUsd: Type.Optional(
+    amount("The same figure as estimatedUsd, absent when unpriced, so that a missing price is never taken for zero."),
+  ),
   errorCode: Type.Optional(name()),
 });
 
@@ -40,7 +44,9 @@ const Tool = closed({
   calls: count("Calls that were admitted."),
   errors: count("Admitted calls that ended in an error."),
   denied: Type.Optional(count("Calls that were refused.")),
-  nameDigest: Type.Optional(Type.String({ minLength: 1, description: "Digest of the name the model made up; only on \"undeclared\"." })),
+  nameDigest: Type.Optional(
+    Type.String({ minLength: 1, description: 'Digest of the name the model made up; only on "undeclared".' }),
+  ),
 });
 
 const Tranche = closed({ amount: Type.Number({ exclusiveMinimum: 0 }), reason: name(), atCall: count() });
@@ -72,13 +78,21 @@ const Compaction = closed({
   cacheState: oneOf("warm", "cold", "unknown"),
   meteredCost: amount("What the summary call cost, in USD; 0 when there was none or it is unpriced."),
   meteredBasis: oneOf("measured"),
-  modeledNetTokens: Type.Integer({ description: "(preTokens − postTokens) × workingCallsAfter, less postTokens once if any call followed." }),
+  modeledNetTokens: Type.Integer({
+    description: "(preTokens − postTokens) × workingCallsAfter, less postTokens once if any call followed.",
+  }),
   modeledBasis: oneOf("modeled"),
   workingCallsAfter: count("Calls after this compaction, summary calls left out."),
   summarySchemaVersion: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 
-const Rewrite = closed({ by: name(), reason: name(), beforeBytes: count(), afterBytes: count(), dropped: count("Messages that left the view.") });
+const Rewrite = closed({
+  by: name(),
+  reason: name(),
+  beforeBytes: count(),
+  afterBytes: count(),
+  dropped: count("Messages that left the view."),
+});
 
 const Resume = closed({
   attempts: Type.Integer({ minimum: 2 }),
@@ -97,7 +111,17 @@ const Level = closed({
   agentId: Type.String(),
   basis: Type.Literal("estimated_list_price_subtotal"),
   claimBasis: Type.Literal("inferred"),
-  stopReason: oneOf("complete", "budget_exhausted", "deadline", "loop_detected", "no_progress", "wallet_revoked", "call_budget_exhausted", "error", "aborted"),
+  stopReason: oneOf(
+    "complete",
+    "budget_exhausted",
+    "deadline",
+    "loop_detected",
+    "no_progress",
+    "wallet_revoked",
+    "call_budget_exhausted",
+    "error",
+    "aborted",
+  ),
   denomination: oneOf("usd", "tokens", "none"),
   capBreached: Type.Boolean({ description: "Of this run or of any run below it." }),
   overspent: amount("What this run alone spent past its maximum, in its denomination."),
@@ -114,11 +138,19 @@ const Level = closed({
   spent: Type.Optional(amount()),
   resume: Type.Optional(Resume),
   remaining: Type.Optional(amount("What was still free to spend.")),
-  cacheShare: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: "Share of the tree's input that was read from cache; absent without input." })),
+  cacheShare: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: "Share of the tree's input that was read from cache; absent without input.",
+    }),
+  ),
   errorCode: Type.Optional(name()),
   turns: Type.Optional(count("Model turns this run completed.")),
   durationMs: Type.Optional(amount()),
-  open: Type.Optional(Type.Boolean({ description: "The run had not ended when this was folded; stopReason says nothing yet." })),
+  open: Type.Optional(
+    Type.Boolean({ description: "The run had not ended when this was folded; stopReason says nothing yet." }),
+  ),
   rewrites: Type.Optional(Type.Array(Rewrite, { description: "Every rewrite of the model's view, in bytes." })),
 });
 

@@ -12,7 +12,10 @@ const MOST_IN_A_SECOND = 99;
  * temporary file renamed into place.
  * @throws CavemanError `cave_receipt_unwritable`.
  */
-export async function writeReceipt(receipt: Receipt, where: { readonly rootDir: string; readonly dir: string; /** Epoch milliseconds. */ readonly at: number }): Promise<string> {
+export async function writeReceipt(
+  receipt: Receipt,
+  where: { readonly rootDir: string; readonly dir: string /** Epoch milliseconds. */; readonly at: number },
+): Promise<string> {
   const runs = resolve(where.rootDir, where.dir);
   try {
     await mkdir(runs, { recursive: true, mode: 0o700 });
@@ -34,7 +37,11 @@ export async function writeReceipt(receipt: Receipt, where: { readonly rootDir: 
     return path;
   } catch (cause) {
     if (cause instanceof CavemanError) throw cause;
-    throw new CavemanError("cave_receipt_unwritable", { place: runs, received: systemCode(cause) ?? "a failed write", cause });
+    throw new CavemanError("cave_receipt_unwritable", {
+      place: runs,
+      received: systemCode(cause) ?? "a failed write",
+      cause,
+    });
   }
 }
 
@@ -49,7 +56,14 @@ async function freshFolder(base: string): Promise<string> {
       if (systemCode(error) !== "EEXIST") throw error;
     }
   }
-  throw new CavemanError("cave_receipt_unwritable", { place: base, expected: `a free name up to -${MOST_IN_A_SECOND}`, received: "none" });
+  throw new CavemanError("cave_receipt_unwritable", {
+    place: base,
+    expected: `a free name up to -${MOST_IN_A_SECOND}`,
+    received: "none",
+  });
 }
 
-const systemCode = (error: unknown): string | undefined => (typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : undefined);
+const systemCode = (error: unknown): string | undefined =>
+  typeof error === "object" && error !== null && "code" in error && typeof error.code === "string"
+    ? error.code
+    : undefined;

@@ -36,17 +36,30 @@ export class Attempts {
       this.#asked = false;
       this.#repeats++;
       this.#reserved += heldFor(settled) ?? 0n;
-      run.record("breaker.tripped", { kind: "retry_attempted", count: this.#repeats, ...spendOf(settled, denominationOf(run)) });
+      run.record("breaker.tripped", {
+        kind: "retry_attempted",
+        count: this.#repeats,
+        ...spendOf(settled, denominationOf(run)),
+      });
     }
     if (!settled.error || settled.replayed || run.signal.aborted || run.stopping) return;
     const fault = faultOf(settled);
     const elsewhere = canElsewhere(fault);
     if (!fault.retryable && !fault.tooLarge && !(elsewhere && this.#fallbacks.length > 0)) return;
     if (!unbilled(settled, fault) && !this.#plan.repeatBilled) {
-      run.notice("retry", "cave_retry_billed", `The attempt failed with ${fault.code} and may have been billed, so it is booked and not repeated.`);
+      run.notice(
+        "retry",
+        "cave_retry_billed",
+        `The attempt failed with ${fault.code} and may have been billed, so it is booked and not repeated.`,
+      );
       return;
     }
-    if (!(await this.#again(settled, fault, elsewhere))) run.record("breaker.tripped", { kind: "retry_exhausted", count: settled.attempt, ...spendOf(settled, denominationOf(run)) });
+    if (!(await this.#again(settled, fault, elsewhere)))
+      run.record("breaker.tripped", {
+        kind: "retry_exhausted",
+        count: settled.attempt,
+        ...spendOf(settled, denominationOf(run)),
+      });
   }
 
   async #again(settled: SettledCall, fault: ProviderFault, elsewhere: boolean): Promise<boolean> {
@@ -54,9 +67,13 @@ export class Attempts {
       this.#compacted = true;
       return this.#ask(settled, { compact: "rejected" });
     }
-    const wait = fault.retryAfterMs && fault.retryAfterMs > 0 ? fault.retryAfterMs : backoffMs(this.#plan.backoffMs, this.#tries, settled.run.clock.random());
+    const wait =
+      fault.retryAfterMs && fault.retryAfterMs > 0
+        ? fault.retryAfterMs
+        : backoffMs(this.#plan.backoffMs, this.#tries, settled.run.clock.random());
     const here = fault.retryable && !fault.tooLarge && wait <= MAX_WAIT_MS;
-    if (here && (this.#fallbacks.length === 0 || this.#tries < TRIES_BEFORE_FALLBACK)) return this.#ask(settled, { afterMs: wait });
+    if (here && (this.#fallbacks.length === 0 || this.#tries < TRIES_BEFORE_FALLBACK))
+      return this.#ask(settled, { afterMs: wait });
     if (!elsewhere) return false;
     for (let spec = this.#fallbacks.shift(); spec !== undefined; spec = this.#fallbacks.shift()) {
       const model = await this.#resolve(settled, spec);
@@ -73,7 +90,11 @@ export class Attempts {
     try {
       return await run.service(Models).resolve(spec);
     } catch {
-      run.notice("retry", "cave_retry_fallback_unavailable", `The fallback model ${JSON.stringify(spec)} cannot be called.`);
+      run.notice(
+        "retry",
+        "cave_retry_fallback_unavailable",
+        `The fallback model ${JSON.stringify(spec)} cannot be called.`,
+      );
       return undefined;
     }
   }
@@ -90,7 +111,8 @@ export class Attempts {
     const { maxSpend, maxAttempts } = this.#plan;
     const held = heldFor(settled);
     const unit = denominationOf(settled.run);
-    if (maxSpend === undefined || held === undefined || !unit) return settled.attempt < (maxAttempts ?? DEFAULT_MAX_ATTEMPTS);
+    if (maxSpend === undefined || held === undefined || !unit)
+      return settled.attempt < (maxAttempts ?? DEFAULT_MAX_ATTEMPTS);
     if (maxAttempts !== undefined && settled.attempt >= maxAttempts) return false;
     const next = model ? heldOn(model, held, settled, unit) : held;
     return this.#reserved + next <= unitsOf(maxSpend, unit);
@@ -99,4 +121,7 @@ export class Attempts {
 
 /** Whether another model may take what this one did not. A request that is wrong in itself is wrong everywhere. */
 const canElsewhere = ({ status, retryable, tooLarge, code }: ProviderFault): boolean =>
-  retryable || tooLarge || (status !== undefined && status !== 400 && status !== 422) || /^cave_provider_(?:quota|auth|unreachable)$/.test(code);
+  retryable ||
+  tooLarge ||
+  (status !== undefined && status !== 400 && status !== 422) ||
+  /^cave_provider_(?:quota|auth|unreachable)$/.test(code);

@@ -9,10 +9,18 @@ export function faultOf({ run, cause, error }: SettledCall): ProviderFault {
 }
 
 function byStatus(cause: unknown): ProviderFault {
-  const status = typeof cause === "object" && cause !== null ? (cause as { statusCode?: unknown }).statusCode : undefined;
-  if (typeof status !== "number") return { retryable: false, tooLarge: false, billed: "maybe", code: "cave_provider_failed" };
+  const status =
+    typeof cause === "object" && cause !== null ? (cause as { statusCode?: unknown }).statusCode : undefined;
+  if (typeof status !== "number")
+    return { retryable: false, tooLarge: false, billed: "maybe", code: "cave_provider_failed" };
   const billed = status === 429 || status === 503 || status === 529 || status === 413 ? "no" : "maybe";
-  return { status, retryable: status === 408 || status === 429 || status >= 500, tooLarge: status === 413, billed, code: "cave_provider_failed" };
+  return {
+    status,
+    retryable: status === 408 || status === 429 || status >= 500,
+    tooLarge: status === 413,
+    billed,
+    code: "cave_provider_failed",
+  };
 }
 
 /**

@@ -22,13 +22,20 @@ export const retry = definePlugin({
   name: "retry",
   description: "Tries a failed model call again, or another model, when nothing was billed.",
   options: Type.Object(keys),
-  runOptions: Type.Object({ retry: Type.Optional(Type.Union([Type.Literal(false), Type.Object(keys, { additionalProperties: false })], { description: "false leaves every failure as it is" })) }),
+  runOptions: Type.Object({
+    retry: Type.Optional(
+      Type.Union([Type.Literal(false), Type.Object(keys, { additionalProperties: false })], {
+        description: "false leaves every failure as it is",
+      }),
+    ),
+  }),
   errors,
   controls: ({ options }) => ({ retry: options.retry === false ? "absent" : "active" }),
   apply(kernel, options) {
     const callsOf = kernel.perRun((run) => {
       const own = run.options.retry;
-      const plan: Plan | undefined = own === false ? undefined : { backoffMs: 250, fallbackModels: [], repeatBilled: false, ...options, ...own };
+      const plan: Plan | undefined =
+        own === false ? undefined : { backoffMs: 250, fallbackModels: [], repeatBilled: false, ...options, ...own };
       return { plan, open: new Map<CallId, Attempts>() };
     });
 

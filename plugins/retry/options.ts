@@ -18,12 +18,25 @@ export interface RetryOptions {
   readonly repeatBilled?: boolean;
 }
 
-export type Plan = Required<Pick<RetryOptions, "backoffMs" | "fallbackModels" | "repeatBilled">> & Pick<RetryOptions, "maxSpend" | "maxAttempts">;
+export type Plan = Required<Pick<RetryOptions, "backoffMs" | "fallbackModels" | "repeatBilled">> &
+  Pick<RetryOptions, "maxSpend" | "maxAttempts">;
 
 export const keys = {
-  maxSpend: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: "most that repeated attempts of a call may reserve, in the unit of the budget" })),
-  backoffMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 30_000, default: 250, description: "milliseconds before the first retry" })),
-  maxAttempts: Type.Optional(Type.Integer({ minimum: 1, description: `attempts of one call; default ${DEFAULT_MAX_ATTEMPTS}, or as many as maxSpend pays for` })),
+  maxSpend: Type.Optional(
+    Type.Number({
+      exclusiveMinimum: 0,
+      description: "most that repeated attempts of a call may reserve, in the unit of the budget",
+    }),
+  ),
+  backoffMs: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 30_000, default: 250, description: "milliseconds before the first retry" }),
+  ),
+  maxAttempts: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: `attempts of one call; default ${DEFAULT_MAX_ATTEMPTS}, or as many as maxSpend pays for`,
+    }),
+  ),
   fallbackModels: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: "provider/model, in order" })),
   repeatBilled: Type.Optional(Type.Boolean({ default: false, description: "repeat also what may have been billed" })),
 };

@@ -17,13 +17,19 @@ export function unitsOf(amount: number, unit: Denomination): bigint {
   try {
     return unit === "usd" ? fromDollars(amount) : BigInt(amount);
   } catch {
-    throw new CavemanError("cave_option_invalid", { place: "retry.maxSpend", expected: unit === "usd" ? "dollars no finer than 1e-12" : "a whole number of tokens", received: String(amount) });
+    throw new CavemanError("cave_option_invalid", {
+      place: "retry.maxSpend",
+      expected: unit === "usd" ? "dollars no finer than 1e-12" : "a whole number of tokens",
+      received: String(amount),
+    });
   }
 }
 
 /** What the budget held for an attempt; undefined without a budget. */
 export function heldFor({ holds }: SettledCall): bigint | undefined {
-  const amounts = holds.filter((hold) => hold.owner === "budget" && typeof hold.amount === "bigint").map((hold) => hold.amount as bigint);
+  const amounts = holds
+    .filter((hold) => hold.owner === "budget" && typeof hold.amount === "bigint")
+    .map((hold) => hold.amount as bigint);
   return amounts.length === 0 ? undefined : amounts.reduce((sum, amount) => sum + amount, 0n);
 }
 
@@ -32,9 +38,16 @@ export function heldOn(model: ResolvedModel, held: bigint, { run, frozen }: Sett
   const pricing = run.find(Pricing);
   if (unit === "tokens" || !pricing) return held;
   let most = 0n;
-  for (const [input, output] of [[1_000_000, 0], [0, 1_000_000]] as const) {
-    const [then, now] = [pricing.ceiling(frozen.model, input, output, frozen.at), pricing.ceiling(model, input, output, frozen.at)];
-    const amount = "pico" in then && "pico" in now && then.pico > 0n ? (held * now.pico + then.pico - 1n) / then.pico : held;
+  for (const [input, output] of [
+    [1_000_000, 0],
+    [0, 1_000_000],
+  ] as const) {
+    const [then, now] = [
+      pricing.ceiling(frozen.model, input, output, frozen.at),
+      pricing.ceiling(model, input, output, frozen.at),
+    ];
+    const amount =
+      "pico" in then && "pico" in now && then.pico > 0n ? (held * now.pico + then.pico - 1n) / then.pico : held;
     if (amount > most) most = amount;
   }
   return most;
@@ -49,7 +62,11 @@ export function spendOf(settled: SettledCall, unit: Denomination | undefined): S
   if (!settled.sent) return { ...reserved, measuredSpend: "0", spendBasis: "pre_stream_no_usage" };
   const measured = settled.basis === "bound" ? undefined : measuredOf(settled, unit);
   if (measured !== undefined) return { ...reserved, measuredSpend: String(measured), spendBasis: "provider_reported" };
-  return { ...reserved, ...(held === undefined ? {} : { measuredSpend: String(held) }), spendBasis: "unavailable_worst_case" };
+  return {
+    ...reserved,
+    ...(held === undefined ? {} : { measuredSpend: String(held) }),
+    spendBasis: "unavailable_worst_case",
+  };
 }
 
 function measuredOf({ run, callId, attempt, usage }: SettledCall, unit: Denomination | undefined): bigint | undefined {
@@ -58,7 +75,8 @@ function measuredOf({ run, callId, attempt, usage }: SettledCall, unit: Denomina
   for (let at = facts.length - 1; at >= 0; at--) {
     const fact = facts[at];
     if (fact?.type === "call.settled" && fact.callId === callId) return undefined;
-    if (fact?.type === "call.priced" && fact.callId === callId && fact.attempt === attempt) return fact.unpriced ? undefined : BigInt(fact.picoUsd);
+    if (fact?.type === "call.priced" && fact.callId === callId && fact.attempt === attempt)
+      return fact.unpriced ? undefined : BigInt(fact.picoUsd);
   }
   return undefined;
 }

@@ -2,7 +2,10 @@
  * The counters of a whole tree of runs, owned by its root. Admission is one synchronous step, so parallel spawns
  * anywhere in the tree cannot pass a cap together.
  */
-export interface TreeCaps { readonly maxInvocations: number | undefined; readonly maxConcurrent: number | undefined }
+export interface TreeCaps {
+  readonly maxInvocations: number | undefined;
+  readonly maxConcurrent: number | undefined;
+}
 
 export class Tree {
   readonly caps: TreeCaps;
@@ -15,12 +18,20 @@ export class Tree {
     this.caps = caps;
   }
   /** Subagent calls admitted so far. */
-  get admitted(): number { return this.#admitted; }
-  get active(): number { return this.#active; }
+  get admitted(): number {
+    return this.#admitted;
+  }
+  get active(): number {
+    return this.#active;
+  }
   /** Most that were active at once. */
-  get peak(): number { return this.#peak; }
+  get peak(): number {
+    return this.#peak;
+  }
   /** Depth of the deepest admitted child; the root's is 0. */
-  get deepest(): number { return this.#deepest; }
+  get deepest(): number {
+    return this.#deepest;
+  }
 
   /** Takes a place, or says which cap is reached. */
   admit(depth: number): Place | "invocations" | "concurrency" {

@@ -11,7 +11,11 @@ const ask = async (question: string) => {
   const { agent, run, dir } = await loadAgentDir(
     fileURLToPath(new URL("../../../examples/support-bot", import.meta.url)),
   );
-  return createCaveman().run(agent, question, { ...run, rootDir: dir, model: scripted(supportScript.script, supportScript) });
+  return createCaveman().run(agent, question, {
+    ...run,
+    rootDir: dir,
+    model: scripted(supportScript.script, supportScript),
+  });
 };
 
 describe("support-bot", () => {

@@ -10,9 +10,21 @@ import { walletSize } from "../../../plugins/budget/wallets.ts";
 const usd = (dollars: string): bigint => fromDollars(dollars);
 /** 1 / 5 / 0.1 / 1.25 dollars a million: input, output, cache read, cache write. */
 const row: Row = {
-  provider: "test", model: "haiku", region: "global", currency: "USD", prices: [{ rates: { input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" } }],
-  limits: { context: 200_000, output: 64_000 }, cache: { mode: "explicit" }, capabilities: { reasoning: "supported", tools: "supported", structuredOutput: "supported", vision: "supported" },
-  lifecycle: "active", aliases: [], dated: false, unmetered: [], sources: [], verified_at: "2026-01-01", provenance: { source: "user", entry: "test" },
+  provider: "test",
+  model: "haiku",
+  region: "global",
+  currency: "USD",
+  prices: [{ rates: { input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" } }],
+  limits: { context: 200_000, output: 64_000 },
+  cache: { mode: "explicit" },
+  capabilities: { reasoning: "supported", tools: "supported", structuredOutput: "supported", vision: "supported" },
+  lifecycle: "active",
+  aliases: [],
+  dated: false,
+  unmetered: [],
+  sources: [],
+  verified_at: "2026-01-01",
+  provenance: { source: "user", entry: "test" },
 };
 const AT = new Date("2026-06-01T00:00:00Z");
 const tokensBound = (input: number) => (allowance: number) => BigInt(input + allowance);
@@ -30,10 +42,15 @@ describe("bounds and clamps", () => {
   });
   test("$0.01 at $1 in, $5 out, worst input 1.25, input 2,000, allowance 8,000: clamp 1,500, remaining 0", () => {
     const meter = new Meter(usd("0.01"));
-    const fit = largestFit((allowance) => {
-      const bound = ceiling(row, 2_000, allowance, AT);
-      return isPriced(bound) ? bound.cost : { unpriced: bound.unpriced };
-    }, 256, 8_000, meter.remaining);
+    const fit = largestFit(
+      (allowance) => {
+        const bound = ceiling(row, 2_000, allowance, AT);
+        return isPriced(bound) ? bound.cost : { unpriced: bound.unpriced };
+      },
+      256,
+      8_000,
+      meter.remaining,
+    );
     expect(fit?.allowance).toBe(1_500);
     meter.reserve(fit?.amount ?? 0n);
     expect(meter.remaining).toBe(0n);
@@ -87,7 +104,11 @@ describe("wallets", () => {
     const child = root.carve(50n);
     const grandchild = child?.meter.carve(20n);
     root.revoke();
-    expect([child?.meter.closed, grandchild?.meter.closed, grandchild?.meter.reserve(1n)]).toEqual(["revoked", "revoked", undefined]);
+    expect([child?.meter.closed, grandchild?.meter.closed, grandchild?.meter.reserve(1n)]).toEqual([
+      "revoked",
+      "revoked",
+      undefined,
+    ]);
   });
 });
 

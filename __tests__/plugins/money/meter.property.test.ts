@@ -14,20 +14,39 @@ const small = fc.bigInt({ min: 0n, max: 400n });
 const stepOf = (honest: boolean): fc.Arbitrary<Step> =>
   fc.oneof(
     fc.record({ do: fc.constant("reserve" as const), at: fc.nat(30), amount: small }),
-    fc.record({ do: fc.constant("settle" as const), at: fc.nat(30), actual: honest ? fc.bigInt({ min: 0n, max: 100n }) : small }),
+    fc.record({
+      do: fc.constant("settle" as const),
+      at: fc.nat(30),
+      actual: honest ? fc.bigInt({ min: 0n, max: 100n }) : small,
+    }),
     fc.record({ do: fc.constantFrom("release" as const, "close" as const), at: fc.nat(30) }),
     fc.record({ do: fc.constant("carve" as const), at: fc.nat(30), amount: small }),
     { weight: 1, arbitrary: fc.record({ do: fc.constant("revoke" as const), at: fc.nat(30) }) },
   );
 
 /** A meter, the wallet that carries it, and what the oracle says was billed under it and below. */
-interface Level { readonly meter: Meter; readonly wallet: Wallet | undefined; readonly parent: Level | undefined; billed: bigint; closed: boolean; readonly open: { readonly reservation: Reservation; readonly level: Level }[] }
+interface Level {
+  readonly meter: Meter;
+  readonly wallet: Wallet | undefined;
+  readonly parent: Level | undefined;
+  billed: bigint;
+  closed: boolean;
+  readonly open: { readonly reservation: Reservation; readonly level: Level }[];
+}
 
-const pick = <T>(list: readonly T[], at: number): T | undefined => (list.length === 0 ? undefined : list[at % list.length]);
+const pick = <T>(list: readonly T[], at: number): T | undefined =>
+  list.length === 0 ? undefined : list[at % list.length];
 const depth = (level: Level): number => (level.parent ? depth(level.parent) + 1 : 0);
 
 function play(max: bigint, steps: readonly Step[], honest: boolean): { levels: Level[]; ended: number; taken: number } {
-  const root: Level = { meter: new Meter(max), wallet: undefined, parent: undefined, billed: 0n, closed: false, open: [] };
+  const root: Level = {
+    meter: new Meter(max),
+    wallet: undefined,
+    parent: undefined,
+    billed: 0n,
+    closed: false,
+    open: [],
+  };
   const levels = [root];
   let taken = 0;
   let ended = 0;
@@ -35,7 +54,10 @@ function play(max: bigint, steps: readonly Step[], honest: boolean): { levels: L
     reservation.settle(actual);
     level.billed += actual;
     ended++;
-    level.open.splice(level.open.findIndex((entry) => entry.reservation === reservation), 1);
+    level.open.splice(
+      level.open.findIndex((entry) => entry.reservation === reservation),
+      1,
+    );
   };
   const close = (level: Level): void => {
     if (level.closed) return;
@@ -52,7 +74,10 @@ function play(max: bigint, steps: readonly Step[], honest: boolean): { levels: L
     if (level.parent) level.parent.billed += level.billed;
   };
   for (const step of steps) {
-    const level = pick(levels.filter((entry) => !entry.closed), step.at);
+    const level = pick(
+      levels.filter((entry) => !entry.closed),
+      step.at,
+    );
     if (!level) continue;
     if (step.do === "reserve") {
       const before = level.meter.remaining;
@@ -112,15 +137,26 @@ test(`in ${WORLDS} worlds with calls that stay within their holds no level ever 
 
 test(`in ${WORLDS} worlds the order of settlements does not matter to the sum`, () => {
   fc.assert(
-    fc.property(fc.array(fc.bigInt({ min: 0n, max: 50n }), { minLength: 1, maxLength: 20 }).chain((amounts) => fc.tuple(fc.constant(amounts), fc.shuffledSubarray(amounts.map((_, index) => index), { minLength: amounts.length }))), ([amounts, order]) => {
-      const sums = [amounts.map((_, index) => index), order].map((sequence) => {
-        const meter = new Meter(10_000n);
-        const held = amounts.map((amount) => meter.reserve(amount));
-        for (const index of sequence) held[index]?.settle((amounts[index] ?? 0n) / 2n);
-        return [meter.settled, meter.remaining, meter.reserved];
-      });
-      expect(sums[0]).toEqual(sums[1]);
-    }),
+    fc.property(
+      fc.array(fc.bigInt({ min: 0n, max: 50n }), { minLength: 1, maxLength: 20 }).chain((amounts) =>
+        fc.tuple(
+          fc.constant(amounts),
+          fc.shuffledSubarray(
+            amounts.map((_, index) => index),
+            { minLength: amounts.length },
+          ),
+        ),
+      ),
+      ([amounts, order]) => {
+        const sums = [amounts.map((_, index) => index), order].map((sequence) => {
+          const meter = new Meter(10_000n);
+          const held = amounts.map((amount) => meter.reserve(amount));
+          for (const index of sequence) held[index]?.settle((amounts[index] ?? 0n) / 2n);
+          return [meter.settled, meter.remaining, meter.reserved];
+        });
+        expect(sums[0]).toEqual(sums[1]);
+      },
+    ),
     { numRuns: WORLDS },
   );
 });

@@ -1,5 +1,14 @@
 /** A clean environment for a test: the variables that choose models, gone or set, and put back afterwards. */
-const NAMES = ["CAVE_MODEL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "LOCAL_KEY"] as const;
+const NAMES = [
+  "CAVE_MODEL",
+  "ANTHROPIC_API_KEY",
+  "OPENAI_API_KEY",
+  "GEMINI_API_KEY",
+  "GOOGLE_API_KEY",
+  "ANTHROPIC_BASE_URL",
+  "OPENAI_BASE_URL",
+  "LOCAL_KEY",
+] as const;
 export type Variables = Partial<Record<(typeof NAMES)[number], string>>;
 
 export async function withEnvironment<T>(variables: Variables, work: () => Promise<T>): Promise<T> {

@@ -17,17 +17,43 @@ afterAll(() => server.close());
 type Body = Readonly<Record<string, unknown>>;
 
 /** Runs one turn with an allowance of `allowance`, set by a tap as a budget does, and gives the body that was sent. */
-async function sent(model: string, reasoning: Reasoning, allowance: number, options: { chat?: boolean; reasons?: boolean } = {}): Promise<Body> {
-  const clamp = definePlugin({ name: "clamp", apply: (kernel) => kernel.hooks.reserve.tap({ name: "clamp", stage: "hold" }, (call) => void call.lowerAllowance(allowance)) });
-  const kernel = createKernel({
-    plugins: [providers({
-      baseURLs: server.baseURL, openaiApi: options.chat ? "chat" : "responses",
-      endpoints: { local: { baseURL: server.baseURL.openai, apiKeyEnv: "LOCAL_KEY", ...(options.reasons ? { reasoning: true } : {}) } },
-    }), clamp()],
+async function sent(
+  model: string,
+  reasoning: Reasoning,
+  allowance: number,
+  options: { chat?: boolean; reasons?: boolean } = {},
+): Promise<Body> {
+  const clamp = definePlugin({
+    name: "clamp",
+    apply: (kernel) =>
+      kernel.hooks.reserve.tap({ name: "clamp", stage: "hold" }, (call) => void call.lowerAllowance(allowance)),
   });
-  const outcome = await withEnvironment(keys, () => kernel.start(agent({ id: "a", instructions: "Answer.", model, reasoning, output: output({ maxTokens: 100_000 }) }), "hi").done);
+  const kernel = createKernel({
+    plugins: [
+      providers({
+        baseURLs: server.baseURL,
+        openaiApi: options.chat ? "chat" : "responses",
+        endpoints: {
+          local: {
+            baseURL: server.baseURL.openai,
+            apiKeyEnv: "LOCAL_KEY",
+            ...(options.reasons ? { reasoning: true } : {}),
+          },
+        },
+      }),
+      clamp(),
+    ],
+  });
+  const outcome = await withEnvironment(
+    keys,
+    () =>
+      kernel.start(
+        agent({ id: "a", instructions: "Answer.", model, reasoning, output: output({ maxTokens: 100_000 }) }),
+        "hi",
+      ).done,
+  );
   expect(outcome.error).toBeUndefined();
-  return (server.requests.at(-1)?.body ?? {});
+  return server.requests.at(-1)?.body ?? {};
 }
 
 const LEVELS: readonly Reasoning[] = ["off", "minimal", "low", "medium", "high"];
@@ -35,16 +61,24 @@ const LEVELS: readonly Reasoning[] = ["off", "minimal", "low", "medium", "high"]
 const ALLOWANCES = [1, 1_024, 1_280, 1_281, 2_000, 8_192, 60_000];
 
 describe("Anthropic", () => {
-  test.each(["claude-haiku-4-5", "claude-opus-4-1", "claude-sonnet-4-6", "claude-sonnet-5-5", "claude-3-haiku-20240307", "claude-3-5-haiku-latest"])("%s: the maximum on the wire never exceeds the allowance, and thinking fits inside it", async (id) => {
-    for (const level of LEVELS) for (const allowance of ALLOWANCES) {
-      const body = await sent(`anthropic/${id}`, level, allowance);
-      expect(body.max_tokens).toBeLessThanOrEqual(allowance);
-      const budget = (body.thinking as { budget_tokens?: number } | undefined)?.budget_tokens;
-      if (budget !== undefined) {
-        expect(budget).toBeGreaterThanOrEqual(1_024);
-        expect(budget).toBeLessThanOrEqual(Number(body.max_tokens) - 256);
+  test.each([
+    "claude-haiku-4-5",
+    "claude-opus-4-1",
+    "claude-sonnet-4-6",
+    "claude-sonnet-5-5",
+    "claude-3-haiku-20240307",
+    "claude-3-5-haiku-latest",
+  ])("%s: the maximum on the wire never exceeds the allowance, and thinking fits inside it", async (id) => {
+    for (const level of LEVELS)
+      for (const allowance of ALLOWANCES) {
+        const body = await sent(`anthropic/${id}`, level, allowance);
+        expect(body.max_tokens).toBeLessThanOrEqual(allowance);
+        const budget = (body.thinking as { budget_tokens?: number } | undefined)?.budget_tokens;
+        if (budget !== undefined) {
+          expect(budget).toBeGreaterThanOrEqual(1_024);
+          expect(budget).toBeLessThanOrEqual(Number(body.max_tokens) - 256);
+        }
       }
-    }
   });
 
   test.each<[Reasoning, number, unknown]>([
@@ -62,24 +96,43 @@ describe("Anthropic", () => {
   });
 
   test("a model that thinks adaptively takes an effort, and thinking off stays off", async () => {
-    expect(await sent("anthropic/claude-sonnet-4-6", "medium", 10_000)).toMatchObject({ max_tokens: 10_000, thinking: { type: "adaptive" }, output_config: { effort: "medium" } });
-    expect(await sent("anthropic/claude-sonnet-4-6", "off", 10_000)).toMatchObject({ max_tokens: 10_000, thinking: { type: "disabled" } });
-    expect(await sent("anthropic/claude-sonnet-4-6", "high", 1_280)).toMatchObject({ max_tokens: 1_280, thinking: { type: "disabled" } });
+    expect(await sent("anthropic/claude-sonnet-4-6", "medium", 10_000)).toMatchObject({
+      max_tokens: 10_000,
+      thinking: { type: "adaptive" },
+      output_config: { effort: "medium" },
+    });
+    expect(await sent("anthropic/claude-sonnet-4-6", "off", 10_000)).toMatchObject({
+      max_tokens: 10_000,
+      thinking: { type: "disabled" },
+    });
+    expect(await sent("anthropic/claude-sonnet-4-6", "high", 1_280)).toMatchObject({
+      max_tokens: 1_280,
+      thinking: { type: "disabled" },
+    });
   });
 
-  test.each(["claude-3-haiku-20240307", "claude-3-5-haiku-latest"])("%s cannot think, so nothing is asked", async (id) => {
-    const body = await sent(`anthropic/${id}`, "high", 4_000);
-    expect(body).not.toHaveProperty("thinking");
-    expect(body).not.toHaveProperty("output_config");
-  });
+  test.each(["claude-3-haiku-20240307", "claude-3-5-haiku-latest"])(
+    "%s cannot think, so nothing is asked",
+    async (id) => {
+      const body = await sent(`anthropic/${id}`, "high", 4_000);
+      expect(body).not.toHaveProperty("thinking");
+      expect(body).not.toHaveProperty("output_config");
+    },
+  );
 });
 
 describe("OpenAI", () => {
   test.each<[string, Reasoning, number, string | undefined]>([
-    ["gpt-5.4-mini", "off", 8_000, "none"], ["gpt-5.4-mini", "low", 8_000, "low"], ["gpt-5.4-mini", "high", 8_000, "high"], ["gpt-5.4-mini", "high", 1_280, "none"],
-    ["gpt-5", "minimal", 8_000, "minimal"], ["gpt-5", "off", 8_000, "minimal"],
-    ["o3-mini", "off", 8_000, "low"], ["gpt-5.1-codex", "minimal", 8_000, "low"],
-    ["gpt-4o", "high", 8_000, undefined], ["gpt-5-pro", "low", 8_000, undefined],
+    ["gpt-5.4-mini", "off", 8_000, "none"],
+    ["gpt-5.4-mini", "low", 8_000, "low"],
+    ["gpt-5.4-mini", "high", 8_000, "high"],
+    ["gpt-5.4-mini", "high", 1_280, "none"],
+    ["gpt-5", "minimal", 8_000, "minimal"],
+    ["gpt-5", "off", 8_000, "minimal"],
+    ["o3-mini", "off", 8_000, "low"],
+    ["gpt-5.1-codex", "minimal", 8_000, "low"],
+    ["gpt-4o", "high", 8_000, undefined],
+    ["gpt-5-pro", "low", 8_000, undefined],
   ])("%s with reasoning %s within %i is sent effort %s, over either API", async (id, level, allowance, effort) => {
     const responses = await sent(`openai/${id}`, level, allowance);
     expect((responses.reasoning as { effort?: string } | undefined)?.effort).toBe(effort);
@@ -92,7 +145,8 @@ describe("OpenAI", () => {
 });
 
 describe("Google", () => {
-  const config = (body: Body) => body.generationConfig as { maxOutputTokens?: number; thinkingConfig?: Record<string, unknown> };
+  const config = (body: Body) =>
+    body.generationConfig as { maxOutputTokens?: number; thinkingConfig?: Record<string, unknown> };
   test.each<[string, Reasoning, number, unknown]>([
     ["gemini-2.5-flash", "off", 10_000, { thinkingBudget: 0 }],
     ["gemini-2.5-flash", "low", 10_000, { thinkingBudget: 2_000 }],
@@ -115,7 +169,10 @@ describe("an OpenAI-compatible endpoint", () => {
     const plain = await sent("local/llama", "high", 4_000);
     expect(plain).toMatchObject({ model: "llama", max_tokens: 4_000, stream_options: { include_usage: true } });
     expect(plain).not.toHaveProperty("reasoning_effort");
-    expect(await sent("local/llama", "high", 4_000, { reasons: true })).toMatchObject({ reasoning_effort: "high", max_tokens: 4_000 });
+    expect(await sent("local/llama", "high", 4_000, { reasons: true })).toMatchObject({
+      reasoning_effort: "high",
+      max_tokens: 4_000,
+    });
   });
 });
 
@@ -125,10 +182,21 @@ describe("a foreign model object", () => {
     const anthropic = createAnthropic({ apiKey: KEY, baseURL: server.baseURL.anthropic });
     const kernel = createKernel({ plugins: [providers()] });
     for (const id of ["claude-haiku-4-5", "claude-sonnet-4-6"]) {
-      await kernel.start(agent({ id: "a", instructions: "Answer.", model: anthropic(id), reasoning: "high", output: output({ maxTokens: 5_000 }) }), "hi").done;
+      await kernel.start(
+        agent({
+          id: "a",
+          instructions: "Answer.",
+          model: anthropic(id),
+          reasoning: "high",
+          output: output({ maxTokens: 5_000 }),
+        }),
+        "hi",
+      ).done;
       const body = server.requests.at(-1)?.body ?? {};
       expect(body.max_tokens).toBe(5_000);
-      expect(body.thinking).toEqual(id === "claude-haiku-4-5" ? undefined : expect.objectContaining({ type: "adaptive" }));
+      expect(body.thinking).toEqual(
+        id === "claude-haiku-4-5" ? undefined : expect.objectContaining({ type: "adaptive" }),
+      );
     }
   });
 });
@@ -136,12 +204,27 @@ describe("a foreign model object", () => {
 describe("the key never comes back", () => {
   // Every answer of this server repeats the key it was given, in a header, in the body, and in its URL form.
   const echo = createServer((request, response) => {
-    const key = String(request.headers["x-api-key"] ?? request.headers["x-goog-api-key"] ?? request.headers.authorization ?? "").replace("Bearer ", "");
+    const key = String(
+      request.headers["x-api-key"] ?? request.headers["x-goog-api-key"] ?? request.headers.authorization ?? "",
+    ).replace("Bearer ", "");
     const message = `bad key ${key} or ${encodeURIComponent(key)}`;
     if (request.url?.startsWith("/stream")) {
       response.writeHead(200, { "content-type": "text/event-stream" });
-      response.end(`event: error\ndata: ${JSON.stringify({ type: "error", error: { type: "invalid_request_error", message }, message, code: key })}\n\n`);
-    } else response.writeHead(401, { "content-type": "application/json", "retry-after": "1", "x-echo": key }).end(JSON.stringify({ type: "error", error: { type: `authentication_error ${key}`, message, code: request.headers["x-goog-api-key"] ? 401 : key, status: key } }));
+      response.end(
+        `event: error\ndata: ${JSON.stringify({ type: "error", error: { type: "invalid_request_error", message }, message, code: key })}\n\n`,
+      );
+    } else
+      response.writeHead(401, { "content-type": "application/json", "retry-after": "1", "x-echo": key }).end(
+        JSON.stringify({
+          type: "error",
+          error: {
+            type: `authentication_error ${key}`,
+            message,
+            code: request.headers["x-goog-api-key"] ? 401 : key,
+            status: key,
+          },
+        }),
+      );
   });
   let url = "";
   beforeAll(async () => {
@@ -154,15 +237,32 @@ describe("the key never comes back", () => {
     if (typeof value !== "object" || value === null) return String(value);
     if (seen.has(value)) return "";
     seen.add(value);
-    return Reflect.ownKeys(value).map((key) => `${String(key)} ${everything(Reflect.get(value, key), seen)}`).join("\n");
+    return Reflect.ownKeys(value)
+      .map((key) => `${String(key)} ${everything(Reflect.get(value, key), seen)}`)
+      .join("\n");
   };
 
-  test.each(["refused", "stream"].flatMap((path) => ["anthropic/claude-haiku-4-5", "openai/gpt-5.4-mini", "google/gemini-2.5-flash", "local/m"].map((model) => [path, model] as const)))("%s by %s", async (path, model) => {
+  test.each(
+    ["refused", "stream"].flatMap((path) =>
+      ["anthropic/claude-haiku-4-5", "openai/gpt-5.4-mini", "google/gemini-2.5-flash", "local/m"].map(
+        (model) => [path, model] as const,
+      ),
+    ),
+  )("%s by %s", async (path, model) => {
     const base = `${url}/${path}`;
-    const kernel = createKernel({ plugins: [providers({ baseURLs: { anthropic: base, openai: base, google: base }, endpoints: { local: { baseURL: base, apiKeyEnv: "LOCAL_KEY" } } })] });
+    const kernel = createKernel({
+      plugins: [
+        providers({
+          baseURLs: { anthropic: base, openai: base, google: base },
+          endpoints: { local: { baseURL: base, apiKeyEnv: "LOCAL_KEY" } },
+        }),
+      ],
+    });
     const events: RunEvent[] = [];
     await withEnvironment(keys, async () => {
-      const { run, done } = kernel.start(agent({ id: "a", instructions: "Answer.", model }), "hi", {}, (event) => events.push(event));
+      const { run, done } = kernel.start(agent({ id: "a", instructions: "Answer.", model }), "hi", {}, (event) =>
+        events.push(event),
+      );
       const outcome = await done;
       expect(outcome.stopReason).toBe("error");
       const told = everything([outcome, events, run.ledger.facts]);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import fc from "fast-check";
-import { foldReceipt, type Receipt, receiptSchema, usdOf } from "../../../plugins/receipt/index.ts";
 import type { CallId } from "../../../kernel/index.ts";
+import { foldReceipt, type Receipt, receiptSchema, usdOf } from "../../../plugins/receipt/index.ts";
 import { type CallSpec, HandRun } from "./ledgers.ts";
 
 const valid = new Ajv({ allErrors: true, strict: false }).compile(receiptSchema);
@@ -15,9 +15,23 @@ const USD = 1_000_000_000_000n; // 1 USD in units of 1e-12
 
 describe("calls", () => {
   test("input is split so that its parts add up to the tokens of the call, each counted once", () => {
-    const [call] = accepted(foldReceipt(new HandRun().call({ input: 1_000, cacheRead: 600, cacheWrite: 100, output: 50, reasoning: 20, pico: 1n }).end())).calls;
-    expect(call).toMatchObject({ inputTokens: 300, cacheReadTokens: 600, cacheWriteTokens: 100, outputTokens: 50, reasoningTokens: 20 });
-    const receipt = foldReceipt(new HandRun().call({ input: 1_000, cacheRead: 600, cacheWrite: 100, output: 50 }).end());
+    const [call] = accepted(
+      foldReceipt(
+        new HandRun()
+          .call({ input: 1_000, cacheRead: 600, cacheWrite: 100, output: 50, reasoning: 20, pico: 1n })
+          .end(),
+      ),
+    ).calls;
+    expect(call).toMatchObject({
+      inputTokens: 300,
+      cacheReadTokens: 600,
+      cacheWriteTokens: 100,
+      outputTokens: 50,
+      reasoningTokens: 20,
+    });
+    const receipt = foldReceipt(
+      new HandRun().call({ input: 1_000, cacheRead: 600, cacheWrite: 100, output: 50 }).end(),
+    );
     expect(receipt.totalTokens).toBe(1_050); // 300 + 600 + 100 + 50
     expect(receipt.cacheShare).toBe(0.6);
   });
@@ -35,22 +49,44 @@ describe("calls", () => {
 
   test("one call without a price makes the tree unpriced and leaves the others' sum", () => {
     const child = new HandRun("run_2", "helper").call({ pico: "unpriced" }).end();
-    const receipt = accepted(foldReceipt(new HandRun().call({ pico: USD / 4n }).child(child).end()));
+    const receipt = accepted(
+      foldReceipt(
+        new HandRun()
+          .call({ pico: USD / 4n })
+          .child(child)
+          .end(),
+      ),
+    );
     expect(receipt).toMatchObject({ unpriced: true, totalEstimatedUsd: 0.25 });
     expect(receipt.calls[0]).toMatchObject({ unpriced: false, estimatedUsd: 0.25, costUsd: 0.25 });
   });
 
   test("an attempt that never left has no usage and nothing to price", () => {
-    const receipt = accepted(foldReceipt(new HandRun().call({ id: "c", sent: false, errorCode: "cave_provider_failed" }).call({ id: "c", attempt: 2, pico: USD }).end()));
+    const receipt = accepted(
+      foldReceipt(
+        new HandRun()
+          .call({ id: "c", sent: false, errorCode: "cave_provider_failed" })
+          .call({ id: "c", attempt: 2, pico: USD })
+          .end(),
+      ),
+    );
     expect(receipt.calls.map((call) => call.usageBasis)).toEqual(["unavailable", "provider_reported"]);
     expect(receipt).toMatchObject({ unpriced: false, totalEstimatedUsd: 1, turns: 1 });
   });
 
   test("attempts of one call are rows of their own and one turn", () => {
-    const run = new HandRun().call({ id: "c", basis: "bound", errorCode: "cave_provider_failed" }).call({ id: "c", attempt: 2 }).call({ purpose: "summary" }).end();
+    const run = new HandRun()
+      .call({ id: "c", basis: "bound", errorCode: "cave_provider_failed" })
+      .call({ id: "c", attempt: 2 })
+      .call({ purpose: "summary" })
+      .end();
     const receipt = accepted(foldReceipt(run));
     expect(receipt.turns).toBe(1);
-    expect(receipt.calls.map(({ attempt, purpose, usageBasis }) => [attempt, purpose, usageBasis])).toEqual([[1, "turn", "bound"], [2, "turn", "provider_reported"], [1, "summary", "provider_reported"]]);
+    expect(receipt.calls.map(({ attempt, purpose, usageBasis }) => [attempt, purpose, usageBasis])).toEqual([
+      [1, "turn", "bound"],
+      [2, "turn", "provider_reported"],
+      [1, "summary", "provider_reported"],
+    ]);
   });
 
   test("a fact that was recorded twice counts once", () => {
@@ -67,7 +103,10 @@ describe("calls", () => {
 
 describe("the end", () => {
   test.each(["error", "aborted"] as const)("%s carries its code", (reason) => {
-    expect(accepted(foldReceipt(new HandRun().end(reason, 10, "cave_provider_failed")))).toMatchObject({ stopReason: reason, errorCode: "cave_provider_failed" });
+    expect(accepted(foldReceipt(new HandRun().end(reason, 10, "cave_provider_failed")))).toMatchObject({
+      stopReason: reason,
+      errorCode: "cave_provider_failed",
+    });
   });
 
   test("a graceful stop carries none", () => {
@@ -84,7 +123,9 @@ describe("the end", () => {
   });
 
   test("the outcome speaks until the kernel has recorded the end", () => {
-    const run = Object.assign(new HandRun(), { outcome: { stopReason: "error" as const, durationMs: 42, error: { code: "cave_x" } } });
+    const run = Object.assign(new HandRun(), {
+      outcome: { stopReason: "error" as const, durationMs: 42, error: { code: "cave_x" } },
+    });
     const receipt = accepted(foldReceipt(run));
     expect(receipt).toMatchObject({ stopReason: "error", errorCode: "cave_x", durationMs: 42 });
     expect(receipt).not.toHaveProperty("open");
@@ -94,7 +135,10 @@ describe("the end", () => {
 describe("tools", () => {
   test("admitted, failed and denied calls are told apart", () => {
     const run = new HandRun().tool("read").tool("read", "error").tool("read", "denied").tool("write", "late").end();
-    expect(accepted(foldReceipt(run)).tools).toEqual([{ name: "read", calls: 2, errors: 1, denied: 1 }, { name: "write", calls: 0, errors: 0, denied: 1 }]);
+    expect(accepted(foldReceipt(run)).tools).toEqual([
+      { name: "read", calls: 2, errors: 1, denied: 1 },
+      { name: "write", calls: 0, errors: 0, denied: 1 },
+    ]);
   });
 
   test("a provider that uses one tool call id again loses no error", () => {
@@ -104,12 +148,20 @@ describe("tools", () => {
 
   test("a name the model made up appears as a digest and never as itself", () => {
     const secret = "exfiltrate_sk_live_0123456789";
-    const run = new HandRun().tool(secret, "invented").tool(secret, "invented").tool("other_invention", "invented").tool("undeclared");
+    const run = new HandRun()
+      .tool(secret, "invented")
+      .tool(secret, "invented")
+      .tool("other_invention", "invented")
+      .tool("undeclared");
     run.ledger.append("breaker.tripped", { kind: "loop_detected", tool: secret, count: 3 });
     const receipt = accepted(foldReceipt(run.end()));
     expect(JSON.stringify(receipt)).not.toContain("exfiltrate");
     expect(JSON.stringify(receipt)).not.toContain("other_invention");
-    expect(receipt.tools.map(({ name, calls, denied }) => [name, calls, denied])).toEqual([["undeclared", 0, 2], ["undeclared", 0, 1], ["undeclared", 1, undefined]]);
+    expect(receipt.tools.map(({ name, calls, denied }) => [name, calls, denied])).toEqual([
+      ["undeclared", 0, 2],
+      ["undeclared", 0, 1],
+      ["undeclared", 1, undefined],
+    ]);
     expect(receipt.tools.map((tool) => tool.nameDigest?.length)).toEqual([64, 64, undefined]);
     expect(receipt.breakers[0]?.tool).toBe("undeclared");
   });
@@ -120,9 +172,22 @@ describe("budget", () => {
     const run = new HandRun().call({ pico: 34_200_000_000n });
     run.ledger.append("budget.opened", { denomination: "usd", max: "50000000000", released: "20000000000" });
     run.ledger.append("budget.released", { amount: "15000000000", reason: "more to do", atCall: 2 });
-    run.ledger.append("budget.closed", { spent: "34200000000", overspent: "0", capBreached: false, remaining: "800000000", max: "50000000000", released: "35000000000" });
+    run.ledger.append("budget.closed", {
+      spent: "34200000000",
+      overspent: "0",
+      capBreached: false,
+      remaining: "800000000",
+      max: "50000000000",
+      released: "35000000000",
+    });
     expect(accepted(foldReceipt(run.end()))).toMatchObject({
-      denomination: "usd", max: 0.05, released: 0.035, spent: 0.0342, remaining: 0.0008, overspent: 0, capBreached: false,
+      denomination: "usd",
+      max: 0.05,
+      released: 0.035,
+      spent: 0.0342,
+      remaining: 0.0008,
+      overspent: 0,
+      capBreached: false,
       tranches: [{ amount: 0.015, reason: "more to do", atCall: 2 }],
     });
   });
@@ -130,42 +195,105 @@ describe("budget", () => {
   test("an open budget is read from what was released and spent so far", () => {
     const run = new HandRun().call({ input: 90, output: 20 });
     run.ledger.append("budget.opened", { denomination: "tokens", max: "100", released: "100" });
-    expect(accepted(foldReceipt(run))).toMatchObject({ denomination: "tokens", max: 100, spent: 110, remaining: 0, overspent: 10, capBreached: true });
+    expect(accepted(foldReceipt(run))).toMatchObject({
+      denomination: "tokens",
+      max: 100,
+      spent: 110,
+      remaining: 0,
+      overspent: 10,
+      capBreached: true,
+    });
   });
 
   test("a child's breach is told at the root, its overspend stays the child's own", () => {
     const child = new HandRun("run_2");
     child.ledger.append("budget.opened", { denomination: "tokens", max: "10", released: "10" });
-    child.ledger.append("budget.closed", { spent: "12", overspent: "2", capBreached: true, remaining: "0", max: "10", released: "10" });
+    child.ledger.append("budget.closed", {
+      spent: "12",
+      overspent: "2",
+      capBreached: true,
+      remaining: "0",
+      max: "10",
+      released: "10",
+    });
     const receipt = accepted(foldReceipt(new HandRun().child(child.end()).end()));
-    expect(receipt).toMatchObject({ capBreached: true, overspent: 0, denomination: "none", subagents: [{ capBreached: true, overspent: 2 }] });
+    expect(receipt).toMatchObject({
+      capBreached: true,
+      overspent: 0,
+      denomination: "none",
+      subagents: [{ capBreached: true, overspent: 2 }],
+    });
   });
 });
 
 test("a retry breaker always states its spend", () => {
   const run = new HandRun();
   run.ledger.append("budget.opened", { denomination: "usd", max: USD.toString(), released: USD.toString() });
-  run.ledger.append("breaker.tripped", { kind: "retry_attempted", count: 1, reservedSpend: (USD / 10n).toString(), spendBasis: "pre_stream_no_usage", signature: "c".repeat(64) });
+  run.ledger.append("breaker.tripped", {
+    kind: "retry_attempted",
+    count: 1,
+    reservedSpend: (USD / 10n).toString(),
+    spendBasis: "pre_stream_no_usage",
+    signature: "c".repeat(64),
+  });
   run.ledger.append("breaker.tripped", { kind: "retry_attempted", count: 2 });
   expect(accepted(foldReceipt(run.end())).breakers).toEqual([
-    { kind: "retry_attempted", count: 1, signature: "c".repeat(64), reservedSpend: 0.1, measuredSpend: 0, spendBasis: "pre_stream_no_usage" },
+    {
+      kind: "retry_attempted",
+      count: 1,
+      signature: "c".repeat(64),
+      reservedSpend: 0.1,
+      measuredSpend: 0,
+      spendBasis: "pre_stream_no_usage",
+    },
     { kind: "retry_attempted", count: 2, reservedSpend: 0, measuredSpend: 0, spendBasis: "unavailable_worst_case" },
   ]);
 });
 
 test("a compaction is charged its summary call and credited the calls after it", () => {
   const run = new HandRun().call({ input: 9_000 }).call({ id: "s", purpose: "summary", pico: USD / 1_000n });
-  run.ledger.append("compaction.settled", { tier: "summarized", preTokens: 8_000, postTokens: 3_000, pinnedSegmentIds: ["p"], elidedSegmentDigests: ["d".repeat(64)], cacheState: "warm", summaryCall: "s" as CallId, summarySchemaVersion: 1 });
-  run.ledger.append("transcript.compacted", { by: "compaction", reason: "pressure", beforeBytes: 32_000, afterBytes: 12_000, dropped: 9 });
+  run.ledger.append("compaction.settled", {
+    tier: "summarized",
+    preTokens: 8_000,
+    postTokens: 3_000,
+    pinnedSegmentIds: ["p"],
+    elidedSegmentDigests: ["d".repeat(64)],
+    cacheState: "warm",
+    summaryCall: "s" as CallId,
+    summarySchemaVersion: 1,
+  });
+  run.ledger.append("transcript.compacted", {
+    by: "compaction",
+    reason: "pressure",
+    beforeBytes: 32_000,
+    afterBytes: 12_000,
+    dropped: 9,
+  });
   run.call().call();
   // (8000 − 3000) × 2 calls after it − 3000 to send the summary once
-  expect(accepted(foldReceipt(run.end()))).toMatchObject({ compactions: [{ index: 0, meteredCost: 0.001, workingCallsAfter: 2, modeledNetTokens: 7_000 }], rewrites: [{ by: "compaction", dropped: 9 }] });
+  expect(accepted(foldReceipt(run.end()))).toMatchObject({
+    compactions: [{ index: 0, meteredCost: 0.001, workingCallsAfter: 2, modeledNetTokens: 7_000 }],
+    rewrites: [{ by: "compaction", dropped: 9 }],
+  });
 });
 
 test("what came before a resume is in the totals once", () => {
   const run = new HandRun().call({ input: 5, pico: USD });
-  run.ledger.append("run.resumed", { attempts: 2, priorCalls: 3, priorPicoUsd: (USD * 2n).toString(), priorTokens: 100, priorUnpriced: false, possibleDoubleCountCalls: 1, discardedPartialTurn: true });
-  expect(accepted(foldReceipt(run.end()))).toMatchObject({ totalEstimatedUsd: 3, totalTokens: 105, unpriced: false, resume: { attempts: 2, priorEstimatedUsd: 2 } });
+  run.ledger.append("run.resumed", {
+    attempts: 2,
+    priorCalls: 3,
+    priorPicoUsd: (USD * 2n).toString(),
+    priorTokens: 100,
+    priorUnpriced: false,
+    possibleDoubleCountCalls: 1,
+    discardedPartialTurn: true,
+  });
+  expect(accepted(foldReceipt(run.end()))).toMatchObject({
+    totalEstimatedUsd: 3,
+    totalTokens: 105,
+    unpriced: false,
+    resume: { attempts: 2, priorEstimatedUsd: 2 },
+  });
 });
 
 test("money is exact: ten thousand calls of 0.0000342 USD are 0.342 USD", () => {
@@ -176,44 +304,72 @@ test("money is exact: ten thousand calls of 0.0000342 USD are 0.342 USD", () => 
   expect(usdOf(123_456_789_012_345_678n)).toBe(Number("123456.789012345678"));
 });
 
-interface Tree { calls: CallSpec[]; children: Tree[] }
-const callArb: fc.Arbitrary<CallSpec> = fc.record({
-  input: fc.nat(1e6), cacheRead: fc.nat(1e5), cacheWrite: fc.nat(1e5), output: fc.nat(1e5),
-  pico: fc.oneof({ weight: 4, arbitrary: fc.bigInt(0n, 10n ** 14n) }, { weight: 1, arbitrary: fc.constant("unpriced" as const) }),
-  attempt: fc.integer({ min: 1, max: 3 }), purpose: fc.constantFrom("turn" as const, "repair" as const, "summary" as const),
-}).map((call) => ({ ...call, input: call.input + call.cacheRead + call.cacheWrite }));
+interface Tree {
+  calls: CallSpec[];
+  children: Tree[];
+}
+const callArb: fc.Arbitrary<CallSpec> = fc
+  .record({
+    input: fc.nat(1e6),
+    cacheRead: fc.nat(1e5),
+    cacheWrite: fc.nat(1e5),
+    output: fc.nat(1e5),
+    pico: fc.oneof(
+      { weight: 4, arbitrary: fc.bigInt(0n, 10n ** 14n) },
+      { weight: 1, arbitrary: fc.constant("unpriced" as const) },
+    ),
+    attempt: fc.integer({ min: 1, max: 3 }),
+    purpose: fc.constantFrom("turn" as const, "repair" as const, "summary" as const),
+  })
+  .map((call) => ({ ...call, input: call.input + call.cacheRead + call.cacheWrite }));
 const { tree: treeArb } = fc.letrec<{ tree: Tree }>((tie) => ({
-  tree: fc.record({ calls: fc.array(callArb, { maxLength: 6 }), children: fc.oneof({ maxDepth: 3 }, fc.constant<Tree[]>([]), fc.array(tie("tree"), { maxLength: 3 })) }),
+  tree: fc.record({
+    calls: fc.array(callArb, { maxLength: 6 }),
+    children: fc.oneof({ maxDepth: 3 }, fc.constant<Tree[]>([]), fc.array(tie("tree"), { maxLength: 3 })),
+  }),
 }));
 
 test("totals are the sum over any tree of runs, each amount once, also from receipts that were made before", () => {
-  fc.assert(fc.property(treeArb, (tree) => {
-    let pico = 0n;
-    let all = 0;
-    let runs = 0;
-    const made = new Map<object, Receipt>();
-    const build = ({ calls, children }: Tree): HandRun => {
-      const run = new HandRun(`run_${++runs}`);
-      for (const call of calls) {
-        run.call(call);
-        all += (call.input ?? 0) + (call.output ?? 0);
-        if (typeof call.pico === "bigint") pico += call.pico;
-      }
-      for (const child of children) run.child(build(child));
-      run.end();
-      made.set(run, foldReceipt(run, (child) => made.get(child)));
-      return run;
-    };
-    const root = build(tree);
-    const fresh = foldReceipt(root);
-    expect(made.get(root)).toEqual(fresh);
-    // The oracle divides by 1e12 as text, on its own.
-    const text = pico.toString().padStart(13, "0");
-    expect(fresh.totalEstimatedUsd).toBe(Number(`${text.slice(0, -12)}.${text.slice(-12)}`));
-    expect(fresh.totalTokens).toBe(all);
-    const flat = (receipt: Receipt): Receipt[] => [receipt, ...receipt.subagents.flatMap(flat)];
-    expect(flat(fresh)).toHaveLength(runs);
-    expect(flat(fresh).flatMap((one) => one.calls).reduce((sum, call) => sum + call.inputTokens + call.outputTokens + call.cacheReadTokens + call.cacheWriteTokens, 0)).toBe(all);
-    accepted(fresh);
-  }), { numRuns: 200 });
+  fc.assert(
+    fc.property(treeArb, (tree) => {
+      let pico = 0n;
+      let all = 0;
+      let runs = 0;
+      const made = new Map<object, Receipt>();
+      const build = ({ calls, children }: Tree): HandRun => {
+        const run = new HandRun(`run_${++runs}`);
+        for (const call of calls) {
+          run.call(call);
+          all += (call.input ?? 0) + (call.output ?? 0);
+          if (typeof call.pico === "bigint") pico += call.pico;
+        }
+        for (const child of children) run.child(build(child));
+        run.end();
+        made.set(
+          run,
+          foldReceipt(run, (child) => made.get(child)),
+        );
+        return run;
+      };
+      const root = build(tree);
+      const fresh = foldReceipt(root);
+      expect(made.get(root)).toEqual(fresh);
+      // The oracle divides by 1e12 as text, on its own.
+      const text = pico.toString().padStart(13, "0");
+      expect(fresh.totalEstimatedUsd).toBe(Number(`${text.slice(0, -12)}.${text.slice(-12)}`));
+      expect(fresh.totalTokens).toBe(all);
+      const flat = (receipt: Receipt): Receipt[] => [receipt, ...receipt.subagents.flatMap(flat)];
+      expect(flat(fresh)).toHaveLength(runs);
+      expect(
+        flat(fresh)
+          .flatMap((one) => one.calls)
+          .reduce(
+            (sum, call) => sum + call.inputTokens + call.outputTokens + call.cacheReadTokens + call.cacheWriteTokens,
+            0,
+          ),
+      ).toBe(all);
+      accepted(fresh);
+    }),
+    { numRuns: 200 },
+  );
 });

@@ -16,9 +16,30 @@ describe("the shipped schema", () => {
     const run = new HandRun().call({ input: 3 }).tool("read").child(new HandRun("run_2").call().end());
     run.ledger.append("breaker.tripped", { kind: "no_progress", count: 3 });
     run.ledger.append("budget.released", { amount: "5", reason: "go on", atCall: 1 });
-    run.ledger.append("transcript.compacted", { by: "x", reason: "pressure", beforeBytes: 2, afterBytes: 1, dropped: 1 });
-    run.ledger.append("compaction.settled", { tier: "evicted", preTokens: 2, postTokens: 1, pinnedSegmentIds: [], elidedSegmentDigests: [], cacheState: "unknown" });
-    run.ledger.append("run.resumed", { attempts: 2, priorCalls: 0, priorPicoUsd: "0", priorTokens: 0, priorUnpriced: false, possibleDoubleCountCalls: 0, discardedPartialTurn: false });
+    run.ledger.append("transcript.compacted", {
+      by: "x",
+      reason: "pressure",
+      beforeBytes: 2,
+      afterBytes: 1,
+      dropped: 1,
+    });
+    run.ledger.append("compaction.settled", {
+      tier: "evicted",
+      preTokens: 2,
+      postTokens: 1,
+      pinnedSegmentIds: [],
+      elidedSegmentDigests: [],
+      cacheState: "unknown",
+    });
+    run.ledger.append("run.resumed", {
+      attempts: 2,
+      priorCalls: 0,
+      priorPicoUsd: "0",
+      priorTokens: 0,
+      priorUnpriced: false,
+      possibleDoubleCountCalls: 0,
+      discardedPartialTurn: false,
+    });
     return JSON.parse(JSON.stringify(foldReceipt(run.end())));
   };
 
@@ -26,11 +47,14 @@ describe("the shipped schema", () => {
     expect(valid(whole())).toBe(true);
   });
 
-  test.each(["calls", "tools", "subagents", "breakers", "tranches", "compactions", "rewrites"])("refuses an unknown key in %s", (part) => {
-    const receipt = whole();
-    receipt[part][0].surprise = 1;
-    expect(valid(receipt)).toBe(false);
-  });
+  test.each(["calls", "tools", "subagents", "breakers", "tranches", "compactions", "rewrites"])(
+    "refuses an unknown key in %s",
+    (part) => {
+      const receipt = whole();
+      receipt[part][0].surprise = 1;
+      expect(valid(receipt)).toBe(false);
+    },
+  );
 
   test("refuses an unknown key at the root and in resume", () => {
     expect(valid({ ...whole(), surprise: 1 })).toBe(false);
@@ -45,7 +69,15 @@ describe("the shipped schema", () => {
     expect(valid(receipt)).toBe(false);
   });
 
-  test.each([["runId", "-x"], ["runId", "a".repeat(129)], ["overspent", -1], ["totalTokens", 0.5], ["stopReason", "tired"], ["denomination", "eur"], ["cacheShare", 1.1]])("refuses %s = %p", (key, value) => {
+  test.each([
+    ["runId", "-x"],
+    ["runId", "a".repeat(129)],
+    ["overspent", -1],
+    ["totalTokens", 0.5],
+    ["stopReason", "tired"],
+    ["denomination", "eur"],
+    ["cacheShare", 1.1],
+  ])("refuses %s = %p", (key, value) => {
     expect(valid({ ...whole(), [key]: value })).toBe(false);
   });
 });

@@ -1,8 +1,26 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { agent, CavemanError, createKernel, definePlugin, type Plugin, type Run, type RunOptions, tokens } from "../../../kernel/index.ts";
+import {
+  agent,
+  CavemanError,
+  createKernel,
+  definePlugin,
+  type Plugin,
+  type Run,
+  type RunOptions,
+  tokens,
+} from "../../../kernel/index.ts";
 import { foldReceipt, receipt } from "../../../plugins/receipt/index.ts";
 import { writeReceipt } from "../../../plugins/receipt/write.ts";
 import { Receipts } from "../../../plugins/services.ts";
@@ -28,13 +46,21 @@ describe("writeReceipt", () => {
     const path = await writeReceipt(made, where());
     expect(path).toBe(join(rootDir, ".caveman/runs", stamp, "receipt.json"));
     expect(JSON.parse(readFileSync(path, "utf8"))).toEqual(JSON.parse(JSON.stringify(made)));
-    expect([mode(join(rootDir, ".caveman")), mode(join(rootDir, ".caveman/runs")), mode(join(path, "..")), mode(path)]).toEqual([0o700, 0o700, 0o700, 0o600]);
+    expect([
+      mode(join(rootDir, ".caveman")),
+      mode(join(rootDir, ".caveman/runs")),
+      mode(join(path, "..")),
+      mode(path),
+    ]).toEqual([0o700, 0o700, 0o700, 0o600]);
     expect(readdirSync(join(path, ".."))).toEqual(["receipt.json"]);
   });
 
   test("runs of one second each get a folder, up to -99", async () => {
     const paths = await Promise.all(Array.from({ length: 5 }, () => writeReceipt(made, where())));
-    expect(paths.map((path) => path.split("/").at(-2)).sort()).toEqual([stamp, ...[2, 3, 4, 5].map((n) => `${stamp}-${n}`)]);
+    expect(paths.map((path) => path.split("/").at(-2)).sort()).toEqual([
+      stamp,
+      ...[2, 3, 4, 5].map((n) => `${stamp}-${n}`),
+    ]);
     for (let n = 6; n <= 99; n++) mkdirSync(join(rootDir, ".caveman/runs", `${stamp}-${n}`));
     await expect(writeReceipt(made, where())).rejects.toMatchObject({ code: "cave_receipt_unwritable" });
   });
@@ -49,10 +75,32 @@ describe("the plugin", () => {
   const someone = agent({ id: "assistant", instructions: "Help.", model: "sim/x" });
   const counted = definePlugin({
     name: "counted",
-    apply: (kernel) => kernel.hooks.settle.tap("counted", ({ run }) => void run.record("call.settled", {
-      callId: "c" as never, attempt: 1, purpose: "turn", provider: "sim", model: "x", simulated: true, usage: { input: tokens(4), output: tokens(1), cacheRead: tokens(0), cacheWrite: tokens(0), reasoning: tokens(0) },
-      basis: "simulated", sent: true, route: "direct", finish: "stop", latencyMs: 0, allowance: 8,
-    })),
+    apply: (kernel) =>
+      kernel.hooks.settle.tap(
+        "counted",
+        ({ run }) =>
+          void run.record("call.settled", {
+            callId: "c" as never,
+            attempt: 1,
+            purpose: "turn",
+            provider: "sim",
+            model: "x",
+            simulated: true,
+            usage: {
+              input: tokens(4),
+              output: tokens(1),
+              cacheRead: tokens(0),
+              cacheWrite: tokens(0),
+              reasoning: tokens(0),
+            },
+            basis: "simulated",
+            sent: true,
+            route: "direct",
+            finish: "stop",
+            latencyMs: 0,
+            allowance: 8,
+          }),
+      ),
   });
   const settled = async (plugin: Plugin, options: RunOptions = {}, error?: Error): Promise<Run> => {
     const { run, close } = await createKernel({ plugins: [plugin, counted()] }).open(someone, { rootDir, ...options });
@@ -90,7 +138,9 @@ describe("the plugin", () => {
     const print = jest.spyOn(process.stdout, "write").mockReturnValue(true);
     await settled(receipt({ write: true }), {}, new CavemanError("cave_provider_failed"));
     const [folder] = readdirSync(join(rootDir, ".caveman/runs"));
-    expect(JSON.parse(readFileSync(join(rootDir, ".caveman/runs", folder ?? "", "receipt.json"), "utf8"))).toMatchObject({ stopReason: "error", errorCode: "cave_provider_failed", totalTokens: 5 });
+    expect(
+      JSON.parse(readFileSync(join(rootDir, ".caveman/runs", folder ?? "", "receipt.json"), "utf8")),
+    ).toMatchObject({ stopReason: "error", errorCode: "cave_provider_failed", totalTokens: 5 });
     expect(print).not.toHaveBeenCalled();
   });
 
@@ -107,9 +157,10 @@ describe("the plugin", () => {
   test("a guard that fails after the receipt was made is on the receipt", async () => {
     const strict = definePlugin({
       name: "strict",
-      apply: (kernel) => kernel.hooks.settle.tap({ name: "strict", stage: "receipt", after: "receipt:write", guard: true }, () => {
-        throw new CavemanError("cave_strict");
-      }),
+      apply: (kernel) =>
+        kernel.hooks.settle.tap({ name: "strict", stage: "receipt", after: "receipt:write", guard: true }, () => {
+          throw new CavemanError("cave_strict");
+        }),
     });
     const { run, close } = await createKernel({ plugins: [receipt(), strict()] }).open(someone, { rootDir });
     await close();
