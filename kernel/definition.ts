@@ -2,8 +2,8 @@
  * The definition API. A definition is one frozen value; making it starts nothing and touches no file. What is wrong
  * with it is refused here, at construction.
  */
-import { createHash } from "node:crypto";
 import { Type } from "@sinclair/typebox";
+import { sha256 } from "./digest.ts";
 import { CavemanError } from "./errors.ts";
 import { isModel, type LanguageModel, type Reasoning } from "./model.ts";
 import { type AnySchema, assertSchema, type Infer, jsonSchemaOf } from "./schema.ts";
@@ -253,7 +253,7 @@ function brand(value: Record<string, unknown>): unknown {
     // The digest is made when first asked for: most runs never need it.
     const { name, description, inputJSONSchema, effect } = value;
     let digest: string | undefined;
-    Object.defineProperty(value, "digest", { enumerable: false, get: () => (digest ??= createHash("sha256").update(JSON.stringify({ name, description, inputJSONSchema, effect, source: value.subagent ? identity((value.subagent as SubagentSpec).agent) : String(value.execute) })).digest("hex")) });
+    Object.defineProperty(value, "digest", { enumerable: false, get: () => (digest ??= sha256(JSON.stringify({ name, description, inputJSONSchema, effect, source: value.subagent ? identity((value.subagent as SubagentSpec).agent) : String(value.execute) }))) });
   }
   made.add(value);
   return Object.freeze(value);

@@ -1,5 +1,4 @@
 /** One run: its identity, state, verbs and settlement. */
-import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -68,7 +67,7 @@ export class RunImpl implements Host, ToolHost {
     this.path = parent ? [...parent.path, agent.id] : [agent.id];
     this.options = parent ? options : checkRunOptions(engine.plugins, options);
     if (options.runId !== undefined && !RUN_ID.test(options.runId)) throw new CavemanError("cave_option_invalid", { place: "run options.runId", expected: RUN_ID.source, received: JSON.stringify(options.runId) });
-    this.id = (options.runId && !parent ? options.runId : `run_${randomUUID().replaceAll("-", "").slice(0, 16)}`) as RunId;
+    this.id = (options.runId && !parent ? options.runId : `run_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}`) as RunId;
     this.#listener = listener ?? (parent ? (event) => parent.forward(event) : undefined);
     this.startedAt = engine.clock.now();
     this.ledger = new Ledger(() => engine.clock.now());

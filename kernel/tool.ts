@@ -1,7 +1,7 @@
 /** The life of one tool call: arguments, admission, slots, execution, output. */
-import { createHash } from "node:crypto";
 import type { Denial, Hold, HoldSpec, OutputStage, Run, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
 import type { Tool, ToolContext } from "./definition.ts";
+import { sha256 } from "./digest.ts";
 import { asCaveman, CavemanError, codeOf, describe } from "./errors.ts";
 import { type HoldCount, Holds } from "./holds.ts";
 import { type HookSet, isDenial, isThenable } from "./hooks.ts";
@@ -12,6 +12,8 @@ import { type Check, check } from "./schema.ts";
 /** What the life of a tool call needs of its run beside the public face. */
 export interface ToolHost extends Run {
   readonly hooks: HookSet; readonly count: HoldCount;
+  /** Whether anybody reads the events. */
+  readonly listening: boolean;
   /** Calls back on an abort, at once when there was one already; gives back the function that forgets it. */
   onAbort(tell: () => void): () => void;
   /** The tail of the admission queue: admissions of one run are serial, in call order. */
@@ -144,7 +146,7 @@ export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
     return failure(call, late.code, late.message);
   }
   const startedAt = run.clock.now();
-  run.emit({ type: "tool_start", toolCallId: call.toolCallId, name: call.name, input });
+  if (run.listening) run.emit({ type: "tool_start", toolCallId: call.toolCallId, name: call.name, input });
   let raw: unknown;
   let outcome: ToolOutcome;
   try {
@@ -159,7 +161,7 @@ export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
   }
   close(run, call, true);
   run.record("tool.finished", new Finished(call, raw, outcome, run.clock.now() - startedAt));
-  run.emit({ type: "tool_end", toolCallId: call.toolCallId, name: call.name, isError: outcome.isError, durationMs: run.clock.now() - startedAt, bytes: textOf(outcome.output).length, ...(outcome.code ? { code: outcome.code } : {}) });
+  if (run.listening) run.emit({ type: "tool_end", toolCallId: call.toolCallId, name: call.name, isError: outcome.isError, durationMs: run.clock.now() - startedAt, bytes: textOf(outcome.output).length, ...(outcome.code ? { code: outcome.code } : {}) });
   return outcome;
 }
 
@@ -280,7 +282,6 @@ const failure = (call: ToolCall, code: string, message: string): ToolOutcome => 
 /** The text of an output, as the model reads it. */
 export const textOf = (output: ToolOutput): string => ("value" in output ? (typeof output.value === "string" ? output.value : JSON.stringify(output.value)) : (output.type === "execution-denied" ? (output.reason ?? "") : ""));
 
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 /** JSON with sorted keys; what JSON cannot write counts by its kind. */
 function stable(value: unknown): string {
   try {

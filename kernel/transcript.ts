@@ -3,7 +3,7 @@
  * for. A view is a projection over it: what the model would be sent. Two views of one epoch share a prefix, so
  * comparing them costs nothing that grows with history.
  */
-import { createHash } from "node:crypto";
+import { sha256 } from "./digest.ts";
 import { CavemanError } from "./errors.ts";
 import { type Bytes, bytes, type ModelMessage, type Tokens } from "./model.ts";
 
@@ -29,7 +29,7 @@ export class Message {
   }
   /** SHA-256 of the message as JSON. */
   get digest(): string {
-    return (this.#digest ??= createHash("sha256").update(serialise(this.value)).digest("hex"));
+    return (this.#digest ??= sha256(serialise(this.value)));
   }
 }
 

@@ -89,6 +89,8 @@ async function bundle(placement: Placement): Promise<void> {
     alias: { "string-width": "./scripts/string-width.ts" },
     chunkNames: "chunks/[name]-[hash]",
     banner: { js: banner },
+    minifyWhitespace: true,
+    minifySyntax: true,
     legalComments: "linked",
     logLevel: "warning",
     plugins: [placement.plugin()],

@@ -29,6 +29,7 @@ const kernelLayers = [
   "model",
   "schema",
   "errors",
+  "digest",
 ];
 const kernelPackages = ["tapable", "@sinclair/typebox", "ajv"];
 /** Packages the kernel may take types from, and nothing that runs. */

@@ -1,7 +1,7 @@
 /** Digests of what tools are given and give, so that state and facts hold no content. */
-import { createHash } from "node:crypto";
+import { sha256 } from "../../kernel/index.ts";
 
-export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+export { sha256 };
 
 /** SHA-256 of a value as JSON with sorted keys; what JSON cannot write counts by its kind. */
 export function digestOf(value: unknown): string {

@@ -3,8 +3,15 @@
  * receipt cannot disagree with its ledger. Money is added up in whole units of 1e-12 USD and becomes a number once,
  * at the edge.
  */
-import { createHash } from "node:crypto";
-import type { CallId, CavemanError, Fact, FactType, Ledger, StopReason } from "../../kernel/index.ts";
+import {
+  type CallId,
+  type CavemanError,
+  type Fact,
+  type FactType,
+  type Ledger,
+  type StopReason,
+  sha256,
+} from "../../kernel/index.ts";
 import type { Amount, Denomination } from "../services.ts";
 import {
   RECEIPT_SCHEMA,
@@ -289,7 +296,7 @@ function toolsOf(facts: FactsOf): { rows: ReceiptTool[]; declared: ReadonlySet<s
     declared.add(name);
     return rowOf(`tool ${name}`, { name, calls: 0, errors: 0 });
   };
-  const invented = (name: string, nameDigest = createHash("sha256").update(name).digest("hex")): ReceiptTool =>
+  const invented = (name: string, nameDigest = sha256(name)): ReceiptTool =>
     rowOf(`undeclared ${nameDigest}`, { name: UNDECLARED, calls: 0, errors: 0, nameDigest });
   const story = [...facts("tool.admitted"), ...facts("tool.denied"), ...facts("tool.finished")].sort(
     (a, b) => a.seq - b.seq,

@@ -51,34 +51,31 @@ export const receipt = definePlugin({
     const receiptOf = (run: Run): Receipt => known(run) ?? foldReceipt(run, known);
     kernel.provide(Receipts, () => ({ receiptOf }));
 
-    kernel.hooks.settle.tap({ name: "receipt:write", stage: "receipt" }, async ({ run, outcome }) => {
+    kernel.hooks.settle.tap({ name: "receipt:write", stage: "receipt" }, ({ run, outcome }) => {
       const built = foldReceipt(run, known);
       made.set(run, built);
-      const print = run.options.printReceipt === true;
       // A child's receipt is part of its root's.
-      if (run.parent !== undefined || !(print || options.write)) return;
-      let path: string | undefined;
-      try {
-        path = await writeReceipt(built, {
-          rootDir: run.options.rootDir ?? process.cwd(),
-          dir: options.dir,
-          at: outcome.startedAt,
-        });
-      } catch (error) {
-        const coded = asCaveman(error, "cave_receipt_unwritable");
-        run.notice("receipt", coded.code, coded.message);
-      }
-      if (print)
-        process.stdout.write(
-          renderReceipt(built, {
-            color: colored(),
-            ...(process.stdout.columns ? { width: process.stdout.columns } : {}),
-            ...(path ? { path } : {}),
-          }),
-        );
+      if (run.parent === undefined && (run.options.printReceipt || options.write))
+        return hand(run, built, options.dir, outcome.startedAt);
     });
   },
 });
+
+/** Writes the receipt, and prints it when the run asked for it. A failure to write is a notice. */
+async function hand(run: Run, built: Receipt, dir: string, at: number): Promise<void> {
+  let path: string | undefined;
+  try {
+    path = await writeReceipt(built, { rootDir: run.options.rootDir ?? process.cwd(), dir, at });
+  } catch (error) {
+    const coded = asCaveman(error, "cave_receipt_unwritable");
+    run.notice("receipt", coded.code, coded.message);
+  }
+  if (!run.options.printReceipt) return;
+  const { columns } = process.stdout;
+  process.stdout.write(
+    renderReceipt(built, { color: colored(), ...(columns ? { width: columns } : {}), ...(path ? { path } : {}) }),
+  );
+}
 
 /** Color for a terminal, unless its owner said otherwise. */
 const colored = (): boolean =>

@@ -1,2 +1,0 @@
-/** The bench under the name of its folder. */
-import "../../scripts/bench.ts";
