@@ -40,6 +40,7 @@ const PICO_DIGITS = 12;
 
 /** Whole units of 1e-12 USD as the number nearest to that many dollars. */
 export const usdOf = (pico: bigint): number => {
+  if (pico === 0n) return 0;
   const digits = (pico < 0n ? -pico : pico).toString().padStart(PICO_DIGITS + 1, "0");
   return Number(`${pico < 0n ? "-" : ""}${digits.slice(0, -PICO_DIGITS)}.${digits.slice(-PICO_DIGITS)}`);
 };
@@ -80,7 +81,8 @@ function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Fo
   const facts = factsOf(run.ledger);
   const children = run.children.map((child) => known(child) ?? fold(child, known));
   const prices = new Map(facts("call.priced").map((fact) => [attemptKey(fact), fact]));
-  const calls = callsOf(facts, prices);
+  const settled = settledOf(facts);
+  const calls = callsOf(settled, facts, prices);
   const resume = facts("run.resumed").at(-1);
 
   const own: Totals = {
@@ -91,9 +93,9 @@ function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Fo
     unpriced: calls.some((call) => call.unpriced),
     capBreached: false,
   };
-  for (const fact of settledOf(facts)) {
+  for (const fact of settled) {
     const { usage } = fact;
-    own.pico += picoOf(prices.get(attemptKey(fact)));
+    if (prices.size > 0) own.pico += picoOf(prices.get(attemptKey(fact)));
     own.tokens += usage.input + usage.output;
     own.input += usage.input;
     own.cacheRead += usage.cacheRead;
@@ -176,22 +178,24 @@ const attemptKey = (fact: { callId: CallId; attempt: number }): string => `${fac
 /** One settlement per attempt, the first: a second would count an amount twice. */
 function settledOf(facts: FactsOf): Fact<"call.settled">[] {
   const seen = new Set<string>();
-  return facts("call.settled").filter((fact) => !seen.has(attemptKey(fact)) && seen.add(attemptKey(fact)));
+  return facts("call.settled").filter((fact) => seen.size < seen.add(attemptKey(fact)).size);
 }
 
 type Prices = ReadonlyMap<string, Fact<"call.priced">>;
 const picoOf = (price: Fact<"call.priced"> | undefined): bigint =>
   price && !price.unpriced ? unitsOf(price.picoUsd) : 0n;
 
-function callsOf(facts: FactsOf, prices: Prices): ReceiptCall[] {
+function callsOf(settled: readonly Fact<"call.settled">[], facts: FactsOf, prices: Prices): ReceiptCall[] {
   const clamps = new Map(facts("budget.clamped").map((fact) => [attemptKey(fact), fact.tokens]));
-  return settledOf(facts).map((fact) => {
+  const keyed = prices.size > 0 || clamps.size > 0;
+  return settled.map((fact) => {
     const { usage } = fact;
-    const price = prices.get(attemptKey(fact));
+    const key = keyed ? attemptKey(fact) : "";
+    const price = prices.get(key);
     // What never left was never billed: nothing about it is unpriced, with or without a catalog.
     const unpriced = price ? price.unpriced : fact.sent;
     const usd = usdOf(picoOf(price));
-    const clamped = fact.clampedOutputTokens ?? clamps.get(attemptKey(fact));
+    const clamped = fact.clampedOutputTokens ?? clamps.get(key);
     return {
       provider: fact.provider,
       model: fact.model,
