@@ -44,7 +44,7 @@ export const settling: AbortSignal = new AbortController().signal;
 export async function callModel(run: Host, request: CallRequest): Promise<CallOutcome> {
   const callId = run.nextCallId();
   const stopped = (stop: Stop): CallOutcome => ({ callId, content: [], finish: "stopped", usage: noUsage, basis: "bound", text: "", model: run.resolved, stopped: stop });
-  let view = request.view ?? (await compacted(run, run.transcript.view, "pressure", request.purpose));
+  let view = request.view ?? (run.hooks.has("compact") ? await compacted(run, run.transcript.view, "pressure", request.purpose) : run.transcript.view);
   let model = request.model;
   let compactedOnce = false;
   for (let attempt = 1; ; attempt++) {

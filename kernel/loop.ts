@@ -52,7 +52,8 @@ export async function drive(run: RunImpl, input: RunInput): Promise<Outcome> {
 
 /** Runs the calls of one turn: side by side when every one only reads, else one after the other, in order. */
 async function work(run: RunImpl, calls: readonly Call[]): Promise<ToolOutcome[]> {
-  const parallel = calls.length > 1 && calls.every((call) => (run.tools.get(call.toolName)?.effect ?? "read") === "read");
+  if (calls.length === 1 && calls[0]) return [await run.tool({ toolCallId: calls[0].toolCallId, name: calls[0].toolName, input: calls[0].input })];
+  const parallel = calls.every((call) => (run.tools.get(call.toolName)?.effect ?? "read") === "read");
   const running: Promise<ToolOutcome>[] = [];
   for (const call of calls) {
     const admitted = await admit(run, { toolCallId: call.toolCallId, name: call.toolName, input: call.input });

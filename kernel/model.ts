@@ -63,11 +63,9 @@ export interface ResolvedModel {
   readonly route: string;
 }
 
-const isModel = (value: unknown): value is LanguageModel =>
+export const isModel = (value: unknown): value is LanguageModel =>
   typeof value === "object" && value !== null && (value as { specificationVersion?: unknown }).specificationVersion === "v4" &&
   typeof (value as { doStream?: unknown }).doStream === "function";
-
-export { isModel };
 
 const whole = (n: number | undefined): number | undefined =>
   n !== undefined && Number.isSafeInteger(n) && n >= 0 ? n : undefined;

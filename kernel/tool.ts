@@ -150,14 +150,15 @@ export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
   let raw: unknown;
   let outcome: ToolOutcome;
   try {
-    raw = await perform(call, tool, input);
+    const performing = perform(call, tool, input);
+    raw = isThenable(performing) ? await performing : performing;
     const value = tool.output ? await checkedOutput(tool, raw) : raw;
-    const output = await stages(call, written(value), value);
+    const output = call.stages.length > 0 ? await stages(call, written(value), value) : written(value);
     outcome = { toolCallId: call.toolCallId, name: call.name, output, value, isError: false };
   } catch (error) {
     const code = codeOf(error, "cave_tool_failed");
     outcome = failure(call, code, describe(error));
-    outcome = { ...outcome, output: await stages(call, outcome.output, undefined).catch(() => outcome.output) };
+    if (call.stages.length > 0) outcome = { ...outcome, output: await stages(call, outcome.output, undefined).catch(() => outcome.output) };
   }
   close(run, call, true);
   run.record("tool.finished", new Finished(call, raw, outcome, run.clock.now() - startedAt));
