@@ -6,9 +6,11 @@ import type { Row } from "../catalog/row.ts";
 import {
   type CallId,
   defineService,
+  type Message,
   type ModelSpec,
   type ResolvedModel,
   type Run,
+  type Tokens,
   type Usage,
 } from "../kernel/index.ts";
 import type { Receipt } from "./receipt/schema.ts";
@@ -149,3 +151,50 @@ export interface Models {
   resolve(spec: ModelSpec): Promise<ResolvedModel>;
 }
 export const Models = defineService<Models>("models");
+
+/** Which tokenizer counted, and how far its figure may be trusted. */
+export interface TokenizerIdentity {
+  /** Name of the encoding, as `o200k_base`. */
+  readonly backend: string;
+  /** Version of the ranks. */
+  readonly revision: string;
+  /** SHA-256 of the ranks and the split pattern; empty for a modelled count. */
+  readonly digest: string;
+  /** `exact` for this encoding; `modelled` when it stands in for one that is not public. */
+  readonly exactness: "exact" | "modelled";
+  /** What was counted: bare text, without a provider's own framing. */
+  readonly surface: "text";
+}
+/** Tokens of text: `plugins/tokens`. Every figure is inferred; a provider's report is what bills. */
+export interface Tokenizer {
+  /** The tokenizer that stands for a model; undefined when none is known to: the model is unmeasured. */
+  identityOf(model: PricedModel): TokenizerIdentity | undefined;
+  readonly identity: TokenizerIdentity;
+  /** Exact tokens of a text in this encoding. */
+  count(text: string): Tokens;
+  /** Tokens of a message's text, counted once a message. */
+  countMessage(message: Message): Tokens;
+}
+export const Tokenizer = defineService<Tokenizer>("tokenizer");
+
+/** Exact originals of what a model no longer sees: `plugins/recovery`. One a run: it hands out what that run was shown. */
+export interface Recovery {
+  /**
+   * Stores an original, durably, before anything of it is left out, and lets this run's model fetch it back.
+   * Undefined when it cannot be stored (full, read-only, broken): then nothing of it may be dropped.
+   */
+  keep(original: string, about: { readonly contentType: string; readonly by: string }): string | undefined;
+  /** The exact original of a handle this run was shown. */
+  retrieve(handle: string): string | undefined;
+  /** Whether a text came out of `cave_retrieve`, or carries a handle already: it is never compressed or stored again. */
+  isRecovered(toolName: string, text: string): boolean;
+}
+export const Recovery = defineService<Recovery>("recovery");
+
+/** Outputs kept aside whole while the run lasts, for `read_tool_output`: `plugins/results`. */
+export interface StoredOutputs {
+  /** Keeps a text and answers with its handle; undefined when it is over the limit of one entry. */
+  keep(text: string, toolName: string): string | undefined;
+  read(handle: string): string | undefined;
+}
+export const StoredOutputs = defineService<StoredOutputs>("stored-outputs");
