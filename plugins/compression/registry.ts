@@ -11,12 +11,13 @@ interface Entry {
 
 export class Registry {
   readonly #entries = new Map<ContentType, Entry>();
-  readonly #recognisers: Compressor[] = [];
+  #recognisers: readonly Compressor[] = [];
 
   /** Adds a compressor, in place of the one its type had. */
   register(compressor: Compressor): this {
     this.#entries.set(compressor.type, { keeps: compressor.keeps, load: () => compressor });
-    if (compressor.recognises) this.#recognisers.unshift(compressor);
+    const others = this.#recognisers.filter(({ type }) => type !== compressor.type);
+    this.#recognisers = compressor.recognises ? [compressor, ...others] : others;
     return this;
   }
   /** Adds a compressor that is imported when it is first used. */
@@ -43,7 +44,7 @@ export class Registry {
   fork(): Registry {
     const copy = new Registry();
     for (const [type, entry] of this.#entries) copy.#entries.set(type, entry);
-    copy.#recognisers.push(...this.#recognisers);
+    copy.#recognisers = this.#recognisers;
     return copy;
   }
 }

@@ -1,0 +1,107 @@
+/**
+ * Shortens a source by leaving out the bodies of its functions. What declares (imports, types, signatures, comments and
+ * docstrings outside bodies) stays to the letter; each body becomes a marker that is legal code and says how many lines
+ * it stands for. The result is parsed again and refused unless it has no more faults than the source.
+ */
+import type { Node } from "web-tree-sitter";
+import type { Grammar } from "./grammars.ts";
+import { languages } from "./languages.ts";
+
+/** A body shorter than this says as much as its marker. */
+const LEAST_CHARS = 96;
+const LEAST_LINES = 3;
+
+/** Part of a source that a marker may replace. */
+export interface Body {
+  readonly start: number;
+  readonly end: number;
+  /** Lines that a marker stands for. */
+  readonly lines: number;
+  /** What the marker is written with. */
+  readonly marker: string;
+}
+
+export interface Bodies {
+  readonly list: readonly Body[];
+  /** Places the parser could make nothing of. */
+  readonly faults: number;
+}
+
+const plural = (lines: number): string => `${lines} ${lines === 1 ? "line" : "lines"}`;
+
+/** Finds the outermost bodies of a source; undefined when it cannot be parsed. */
+export function bodiesOf(grammar: Grammar, source: string): Bodies | undefined {
+  const tree = grammar.parser.parse(source);
+  if (!tree) return undefined;
+  try {
+    const faults: number[] = [];
+    const found = new Map<number, { node: Node; callback: boolean }>();
+    for (const { name, node } of grammar.bodies.captures(tree.rootNode)) {
+      if (name === "fault") faults.push(node.startIndex);
+      else {
+        const known = found.get(node.startIndex);
+        found.set(node.startIndex, { node, callback: name === "callback" || known?.callback === true });
+      }
+    }
+    const ordered = [...found.values()].sort((a, b) => a.node.startIndex - b.node.startIndex);
+    const list: Body[] = [];
+    let reached = -1;
+    ordered.forEach(({ node, callback }, index) => {
+      if (node.startIndex < reached) return;
+      const next = ordered[index + 1];
+      if (callback && next && next.node.startIndex < node.endIndex) return;
+      if (faults.some((at) => at >= node.startIndex && at < node.endIndex)) return;
+      reached = node.endIndex;
+      const body = languages[grammar.name].block === "braces" ? braced(node, source) : indented(node, source);
+      if (body && body.lines >= LEAST_LINES && body.end - body.start >= LEAST_CHARS) list.push(body);
+    });
+    return { list, faults: faults.length };
+  } finally {
+    tree.delete();
+  }
+}
+
+function braced(node: Node, source: string): Body | undefined {
+  if (source[node.startIndex] !== "{" || source[node.endIndex - 1] !== "}") return undefined;
+  const lines = node.endPosition.row - node.startPosition.row - 1;
+  return { start: node.startIndex, end: node.endIndex, lines, marker: `{ /* caveman: ${plural(lines)} elided */ }` };
+}
+
+/** A Python block, without the docstring it may begin with. */
+function indented(node: Node, source: string): Body | undefined {
+  const statements = node.namedChildren.filter((child) => child?.type !== "comment");
+  const first = statements[0];
+  const doc = first?.type === "expression_statement" && first.namedChildren[0]?.type === "string" ? first : undefined;
+  const from = doc ? statements[1] : node.namedChildren[0];
+  if (!from || from.startPosition.row === node.parent?.startPosition.row) return undefined;
+  const start = from.startIndex;
+  const end = start + source.slice(start, node.endIndex).trimEnd().length;
+  const lines = source.slice(start, end).split("\n").length;
+  return { start, end, lines, marker: `...  # caveman: ${plural(lines)} elided` };
+}
+
+/** A source with those of its bodies elided that need not stay; undefined when that cannot be done safely. */
+export function elide(
+  grammar: Grammar,
+  source: string,
+  bodies: Bodies,
+  stays: (body: Body) => boolean,
+): string | undefined {
+  const parts: string[] = [];
+  let at = 0;
+  for (const body of bodies.list) {
+    if (stays(body)) continue;
+    parts.push(source.slice(at, body.start), body.marker);
+    at = body.end;
+  }
+  if (at === 0) return undefined;
+  const shortened = parts.join("") + source.slice(at);
+  const again = grammar.parser.parse(shortened);
+  if (!again) return undefined;
+  try {
+    const faults = grammar.bodies.captures(again.rootNode).filter(({ name }) => name === "fault").length;
+    return faults <= bodies.faults ? shortened : undefined;
+  } finally {
+    again.delete();
+  }
+}
