@@ -12,6 +12,7 @@ import {
   type Run,
   type Tokens,
   type Usage,
+  type View,
 } from "../kernel/index.ts";
 import type { Receipt } from "./receipt/schema.ts";
 
@@ -164,6 +165,8 @@ export interface TokenizerIdentity {
   readonly exactness: "exact" | "modelled";
   /** What was counted: bare text, without a provider's own framing. */
   readonly surface: "text";
+  /** Why another counter than `o200k_base` counted. */
+  readonly reason?: string;
 }
 /** Tokens of text: `plugins/tokens`. Every figure is inferred; a provider's report is what bills. */
 export interface Tokenizer {
@@ -198,3 +201,30 @@ export interface StoredOutputs {
   read(handle: string): string | undefined;
 }
 export const StoredOutputs = defineService<StoredOutputs>("stored-outputs");
+
+/** Tokens of a view, and where the figure comes from: the provider's last report, a tokenizer, or bytes over four. */
+export interface ContextSize {
+  readonly tokens: number;
+  readonly basis: "reported" | "exact" | "modelled" | "estimate";
+}
+/** How full the model's context is, and what rewriting it costs: `plugins/context-editing`. One a run. */
+export interface ContextGauge {
+  /** Tokens of context a model takes; undefined when nobody knows. */
+  windowOf(model: ResolvedModel): number | undefined;
+  /** Tokens of input from which on the view is worth rewriting; undefined for an unknown window. */
+  frontierOf(model: ResolvedModel): number | undefined;
+  /** Tokens of input that a call with this view takes: system, tools and messages. */
+  sizeOf(view: View, model: ResolvedModel | undefined): ContextSize;
+  /** Tokens of one message. */
+  messageTokens(message: Message, model: ResolvedModel | undefined): number;
+  /** Tokens of a text. */
+  textTokens(text: string, model: ResolvedModel | undefined): number;
+  /** Whether the last call read this run's prefix from the provider's cache. */
+  readonly cacheState: "warm" | "cold" | "unknown";
+  /**
+   * Calls after which a rewrite has paid for the cached prefix it breaks, at this model's prices: `again` tokens that
+   * must be sent anew, `saved` tokens less in every call. 0 when nothing is cached; undefined without prices.
+   */
+  callsToPay(model: ResolvedModel, rewrite: { readonly again: number; readonly saved: number }): number | undefined;
+}
+export const ContextGauge = defineService<ContextGauge>("context-gauge");
