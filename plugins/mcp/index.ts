@@ -1,0 +1,70 @@
+/**
+ * MCP: tools of Model Context Protocol servers, over stdio or streamable HTTP. Starts the servers when a run starts,
+ * offers the tools whose definitions were accepted, and keeps large catalogs out of the prompt until they are searched.
+ * Taps `settle` (gives connections back). Owns the run option `mcp`, the facts `mcp.server`, the lock file, the tools
+ * `cave_search_tools` and `cave_call_tool`, and the command `caveman mcp`.
+ */
+import { Type } from "@sinclair/typebox";
+import { definePlugin, type Run } from "../../kernel/index.ts";
+import { errors } from "./errors.ts";
+import { Options, serverSpec } from "./options.ts";
+import { Pool } from "./pool.ts";
+import { Session } from "./session.ts";
+
+declare module "../../kernel/contract.ts" {
+  interface RunOptions {
+    /** `false` starts no MCP server for this run. */
+    mcp?: false;
+  }
+}
+declare module "../../kernel/ledger.ts" {
+  interface Facts {
+    /** A server of a run: its tools, and what their definitions would cost in every prompt. */
+    "mcp.server": {
+      server: string;
+      tools: number;
+      refused: number;
+      loading: "prompt" | "on_demand";
+      schemaBytes: number;
+      schemaTokens: number;
+      tokenBasis: "exact" | "modelled" | "estimated";
+    };
+  }
+}
+
+const starts = new WeakMap<Run, { readonly session: Session; readonly prepare: () => Promise<void> }>();
+
+export const mcp = definePlugin({
+  name: "mcp",
+  description: "Offers the tools of MCP servers, pinned by their definitions and loaded on demand.",
+  options: Options,
+  runOptions: Type.Object({ mcp: Type.Optional(Type.Literal(false, { description: "starts no MCP server" })) }),
+  facts: {
+    "mcp.server": Type.Object({
+      server: Type.String(),
+      tools: Type.Integer(),
+      refused: Type.Integer(),
+      loading: Type.Union([Type.Literal("prompt"), Type.Literal("on_demand")]),
+      schemaBytes: Type.Integer(),
+      schemaTokens: Type.Integer(),
+      tokenBasis: Type.Union([Type.Literal("exact"), Type.Literal("modelled"), Type.Literal("estimated")]),
+    }),
+  },
+  errors,
+  controls: (run) => ({ mcp: starts.has(run) ? "active" : "absent" }),
+  prepare: (run) => starts.get(run)?.prepare(),
+  tools: (run) => starts.get(run)?.session.tools ?? [],
+  commands: () => import("./commands.ts"),
+  apply(kernel, options) {
+    const specs = Object.entries(options.servers).map(([name, server]) => serverSpec(name, server));
+    const pool = new Pool(options.keepAliveMs);
+    const invited = ({ agent, depth, options: { mcp: own } }: Run): boolean =>
+      own !== false && specs.length > 0 && (options.agents?.includes(agent.id) ?? depth === 0);
+    kernel.perRun((run) => {
+      if (!invited(run)) return;
+      const session = new Session(run, options, pool);
+      starts.set(run, { session, prepare: () => session.prepare(specs) });
+    });
+    kernel.hooks.settle.tap({ name: "mcp:close", stage: "work" }, ({ run }) => starts.get(run)?.session.close());
+  },
+});
