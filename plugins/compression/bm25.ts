@@ -1,0 +1,75 @@
+/** BM25 over the units of one text: which of them a query is about. Deterministic, no model call. */
+
+const K1 = 1.5;
+const B = 0.75;
+/** Share of the best score that a unit needs. */
+const RELEVANT = 0.3;
+const STOP = new Set(
+  "a an and are as at be by for from has have in is it its of on or that the this to was what where which with".split(
+    " ",
+  ),
+);
+const TERM = /[\p{L}\p{N}_]{2,}/gu;
+
+/** The words of a query that say something. */
+export const terms = (query: string): string[] => [
+  ...new Set((query.toLowerCase().match(TERM) ?? []).filter((term) => !STOP.has(term))),
+];
+
+/** Marks the units that a query is about, at most `limit` of them. Without a query that says something it marks none. */
+export function keepRelevant(
+  count: number,
+  at: (index: number) => string | undefined,
+  query: string,
+  kept: Uint8Array,
+  limit: number,
+): void {
+  for (const index of relevant(count, at, query, limit)) kept[index] = 1;
+}
+
+/** The units that a query is about, the best first. */
+export function relevant(
+  count: number,
+  at: (index: number) => string | undefined,
+  query: string,
+  limit: number,
+): number[] {
+  const wanted = terms(query);
+  if (wanted.length === 0 || count === 0) return [];
+  const place = new Map(wanted.map((term, index) => [term, index]));
+  const lengths = new Uint32Array(count);
+  const having = new Uint32Array(wanted.length);
+  const hits: { readonly index: number; readonly frequency: Map<number, number> }[] = [];
+  let total = 0;
+  for (let index = 0; index < count; index++) {
+    const words = at(index)?.toLowerCase().match(TERM) ?? [];
+    lengths[index] = words.length;
+    total += words.length;
+    let frequency: Map<number, number> | undefined;
+    for (const word of words) {
+      const term = place.get(word);
+      if (term === undefined) continue;
+      frequency ??= new Map();
+      frequency.set(term, (frequency.get(term) ?? 0) + 1);
+    }
+    if (!frequency) continue;
+    hits.push({ index, frequency });
+    for (const term of frequency.keys()) having[term] = (having[term] ?? 0) + 1;
+  }
+  const average = total / count || 1;
+  const scored = hits.map(({ index, frequency }) => {
+    let score = 0;
+    for (const [term, times] of frequency) {
+      const df = having[term] ?? 0;
+      const idf = Math.log(1 + (count - df + 0.5) / (df + 0.5));
+      score += (idf * times * (K1 + 1)) / (times + K1 * (1 - B + (B * (lengths[index] ?? 0)) / average));
+    }
+    return { index, score };
+  });
+  scored.sort((a, b) => b.score - a.score || a.index - b.index);
+  const floor = (scored[0]?.score ?? 0) * RELEVANT;
+  return scored
+    .slice(0, limit)
+    .filter(({ score }) => score >= floor)
+    .map(({ index }) => index);
+}
