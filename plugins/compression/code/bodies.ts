@@ -4,6 +4,7 @@
  * it stands for. The result is parsed again and refused unless it has no more faults than the source.
  */
 import type { Node } from "web-tree-sitter";
+import { elidedIn } from "../markers.ts";
 import type { Grammar } from "./grammars.ts";
 import { languages } from "./languages.ts";
 
@@ -13,6 +14,8 @@ const LEAST_LINES = 3;
 
 /** Part of a source that a marker may replace. */
 export interface Body {
+  /** Where the declaration it belongs to begins: its name says more than its body. */
+  readonly from: number;
   readonly start: number;
   readonly end: number;
   /** Lines that a marker stands for. */
@@ -26,8 +29,6 @@ export interface Bodies {
   /** Places the parser could make nothing of. */
   readonly faults: number;
 }
-
-const plural = (lines: number): string => `${lines} ${lines === 1 ? "line" : "lines"}`;
 
 /** Finds the outermost bodies of a source; undefined when it cannot be parsed. */
 export function bodiesOf(grammar: Grammar, source: string): Bodies | undefined {
@@ -64,7 +65,9 @@ export function bodiesOf(grammar: Grammar, source: string): Bodies | undefined {
 function braced(node: Node, source: string): Body | undefined {
   if (source[node.startIndex] !== "{" || source[node.endIndex - 1] !== "}") return undefined;
   const lines = node.endPosition.row - node.startPosition.row - 1;
-  return { start: node.startIndex, end: node.endIndex, lines, marker: `{ /* caveman: ${plural(lines)} elided */ }` };
+  const from = node.parent?.startIndex ?? node.startIndex;
+  const marker = `{ /* ${elidedIn(lines, "lines")} */ }`;
+  return { from, start: node.startIndex, end: node.endIndex, lines, marker };
 }
 
 /** A Python block, without the docstring it may begin with. */
@@ -77,20 +80,15 @@ function indented(node: Node, source: string): Body | undefined {
   const start = from.startIndex;
   const end = start + source.slice(start, node.endIndex).trimEnd().length;
   const lines = source.slice(start, end).split("\n").length;
-  return { start, end, lines, marker: `...  # caveman: ${plural(lines)} elided` };
+  return { from: node.parent?.startIndex ?? start, start, end, lines, marker: `...  # ${elidedIn(lines, "lines")}` };
 }
 
-/** A source with those of its bodies elided that need not stay; undefined when that cannot be done safely. */
-export function elide(
-  grammar: Grammar,
-  source: string,
-  bodies: Bodies,
-  stays: (body: Body) => boolean,
-): string | undefined {
+/** A source without those of its bodies that may go; undefined when that cannot be done safely. */
+export function elide(grammar: Grammar, source: string, bodies: Bodies, going: ReadonlySet<Body>): string | undefined {
   const parts: string[] = [];
   let at = 0;
   for (const body of bodies.list) {
-    if (stays(body)) continue;
+    if (!going.has(body)) continue;
     parts.push(source.slice(at, body.start), body.marker);
     at = body.end;
   }

@@ -4,6 +4,8 @@
  */
 import type { Compressed, Compressor } from "../compressor.ts";
 import { elided } from "../markers.ts";
+import { shorten } from "../tables/elide.ts";
+import type { Row } from "../tables/rows.ts";
 import { INLINE, Page } from "./readable.ts";
 import { attribute, type Element, isElement, type MarkupTree, treeOf } from "./tree.ts";
 
@@ -16,14 +18,14 @@ export const html: Compressor = {
   type: "html",
   keeps:
     "Everything a reader sees, as text: headings, links, tables, code. Scripts, styles and navigation are counted.",
-  compress: (input) => {
+  compress: (input, { query }) => {
     const tree = treeOf(input, "html");
     const page = new Page(tree.root);
-    let view = new Rendering(page, true);
+    let view = new Rendering(page, query, true);
     view.page(tree);
     const whole = page.weight(tree.root);
     if (view.goneText > Math.max(MOST_TEXT_GONE * (whole.text - whole.linked), 400)) {
-      view = new Rendering(page, false);
+      view = new Rendering(page, query, false);
       view.page(tree);
     }
     if (view.elements < LEAST_TAGS) return undefined;
@@ -46,6 +48,8 @@ class Rendering {
   /** Visible characters outside links that went with chrome. */
   goneText = 0;
   readonly #page: Page;
+  readonly #query: string;
+  /** Whether chrome goes. */
   readonly #strict: boolean;
   readonly #blocks: string[] = [];
   /** The paragraph being written. */
@@ -53,7 +57,8 @@ class Rendering {
   #unseen = 0;
   #unseenChars = 0;
 
-  constructor(page: Page, strict: boolean) {
+  constructor(page: Page, query: string, strict: boolean) {
+    this.#query = query;
     this.#page = page;
     this.#strict = strict;
   }
@@ -224,18 +229,26 @@ class Rendering {
         for (const cell of row.children) if (isElement(cell)) this.#block({ ...cell, name: "div" }, indent, article);
       return;
     }
-    this.#blocks.push("");
-    rows.forEach((row, index) => {
+    const lines = rows.map((row): Row => {
       const cells = row.children
         .filter(isElement)
         .map((cell) => flat(this.#inlineChildren(cell, article)).replaceAll("|", "\\|"));
       this.elements += cells.length;
-      if (cells.every((cell) => cell === "")) return;
-      this.#blocks.push(`${indent}| ${cells.join(" | ")} |`);
-      if (index === 0 && row.children.some((cell) => isElement(cell) && cell.name === "th"))
-        this.#blocks.push(`${indent}|${"---|".repeat(cells.length)}`);
+      return { text: `${indent}| ${cells.join(" | ")} |\n`, cells };
     });
-    this.#blocks.push("");
+    const written = lines.filter(({ cells }) => cells.some((cell) => cell !== ""));
+    const headed = rows[0]?.children.some((cell) => isElement(cell) && cell.name === "th") === true;
+    const [head, ...body] = headed ? written : [undefined, ...written];
+    const columns = head?.cells ?? [];
+    const shorter = shorten(
+      { columns, rows: body.filter((row) => row !== undefined) },
+      this.#query,
+      "rows",
+      (marker) => `${indent}| ${marker} |\n`,
+    );
+    this.dropped += shorter?.dropped ?? 0;
+    const rule = head ? `${indent}|${"---|".repeat(columns.length)}\n` : "";
+    this.#blocks.push("", (head?.text ?? "") + rule + (shorter?.text ?? body.map((row) => row?.text ?? "").join("")));
   }
 
   #paragraph(text: string, indent: string): void {
@@ -243,10 +256,9 @@ class Rendering {
   }
 
   #flush(indent: string): void {
-    const text =
-      this.#line.split("\n").length > 1 && /\S/.test(this.#line) ? this.#line : this.#line.trim() ? this.#line : "";
+    const text = flat(this.#line);
     this.#line = "";
-    if (text) this.#paragraph(flat(text), indent);
+    this.#paragraph(text, indent);
   }
 }
 
