@@ -59,6 +59,21 @@ export interface RunResumed {
   priorSettled?: Amount;
 }
 
+/** What `plugins/policy` decided of one call; recorded only when somebody had something to decide. */
+export interface PolicyDecided {
+  toolCallId: string;
+  name: string;
+  decision: "allow" | "deny";
+  by: "rule" | "tool_policy" | "person";
+  /** Short deny code, never content. */
+  reason?: string;
+  /** Index of the rule in the policy's options. */
+  rule?: number;
+  /** What came of asking a person. */
+  answer?: "yes" | "always" | "remembered" | "no" | "unanswered" | "unavailable" | "failed";
+  waitedMs?: number;
+}
+
 declare module "../kernel/ledger.ts" {
   interface Facts {
     /** The price of one settled attempt; `picoUsd` is a whole number of 1e-12 USD, "0" when unpriced. */
@@ -87,6 +102,7 @@ declare module "../kernel/ledger.ts" {
     /** The counters of a whole tree of runs, recorded by its root when it settles. */
     "subagents.tree": { admitted: number; denied: number; peak: number; deepest: number };
     "compaction.settled": CompactionSettled;
+    "policy.decided": PolicyDecided;
     "run.resumed": RunResumed;
   }
 }

@@ -1,0 +1,104 @@
+/**
+ * The paths a tool call names, as the file system has them. A path that does not exist yet is resolved through the
+ * nearest folder that does, and through a link that points at nothing.
+ */
+import { readlinkSync, realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** A path argument, read every way a tool may read it. */
+export interface NamedPath {
+  /** As the model wrote it. */
+  readonly written: string;
+  /** Where it leads; empty when that cannot be told. More than one when `..` after a link can be read two ways. */
+  readonly real: readonly string[];
+  /** As written, with the links left as they are. */
+  readonly lexical: string | undefined;
+}
+
+const NAMES = new Set(
+  "path paths file files filename filenames dir dirs directory directories folder folders cwd workdir root source destination target src dest dst from to".split(
+    " ",
+  ),
+);
+const ENDING = /(path|paths|file|files|filename|dir|directory|folder)$/;
+const MAX_PATHS = 256;
+const MAX_DEPTH = 8;
+const MAX_LINKS = 40;
+
+const plainName = (key: string): string => key.toLowerCase().replaceAll(/[_-]/g, "");
+
+/** The path arguments of a call; undefined when there are more than can be looked at. */
+export function pathArguments(args: unknown, more: ReadonlySet<string>): string[] | undefined {
+  const found: string[] = [];
+  const walk = (value: unknown, named: boolean, depth: number): boolean => {
+    if (typeof value === "string") return !named || found.push(value) <= MAX_PATHS;
+    if (typeof value !== "object" || value === null) return true;
+    if (depth > MAX_DEPTH) return false;
+    if (Array.isArray(value)) return value.every((entry) => walk(entry, named, depth + 1));
+    return Object.entries(value).every(([key, entry]) => walk(entry, isPathName(key, more), depth + 1));
+  };
+  return walk(args, false, 0) ? found : undefined;
+}
+
+const isPathName = (key: string, more: ReadonlySet<string>): boolean => {
+  const name = plainName(key);
+  return NAMES.has(name) || ENDING.test(name) || more.has(key);
+};
+
+/** Resolves a path argument against a folder. */
+export function namedPath(written: string, base: string): NamedPath {
+  try {
+    const local = written.startsWith("file:") ? fileURLToPath(written) : written;
+    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(local) || local.includes("\0"))
+      return { written, real: [], lexical: undefined };
+    const lexical = resolve(base, local);
+    const readings = [realPath(lexical), ...(local.split(/[\\/]/).includes("..") ? [walked(base, local)] : [])];
+    // A shell takes ~ for the home folder, a file tool for a name.
+    const sure = readings.every((path) => path !== undefined) && !local.startsWith("~");
+    return { written, real: sure ? [...new Set(readings as string[])] : [], lexical };
+  } catch {
+    return { written, real: [], lexical: undefined };
+  }
+}
+
+/** The segments of an absolute path. */
+export const segmentsOf = (path: string): string[] => path.split(sep).filter((segment) => segment !== "");
+/** The segments of a path below a folder; undefined when it lies elsewhere. */
+export function segmentsBelow(folder: string, path: string): string[] | undefined {
+  const way = relative(folder, path);
+  return way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way) ? undefined : segmentsOf(way);
+}
+
+/** The real path of what exists, or will when it is made. Undefined when it cannot be told. */
+export function realPath(path: string, links = 0): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
+  }
+  const parent = dirname(path);
+  if (parent === path || links > MAX_LINKS) return undefined;
+  const above = realPath(parent, links);
+  if (above === undefined) return undefined;
+  let link: string;
+  try {
+    link = readlinkSync(path);
+  } catch {
+    return join(above, basename(path));
+  }
+  return realPath(resolve(above, link), links + 1);
+}
+
+/** As the file system walks a path: `..` leaves the folder a link led to. */
+function walked(base: string, path: string): string | undefined {
+  const { root } = parse(path);
+  let at: string | undefined = root === "" ? realPath(base) : root;
+  for (const segment of path.slice(root.length).split(/[\\/]/)) {
+    if (at === undefined) return undefined;
+    if (segment === "" || segment === ".") continue;
+    at = segment === ".." ? dirname(at) : realPath(join(at, segment));
+  }
+  return at;
+}
