@@ -1,0 +1,273 @@
+/**
+ * The context of one run being edited: repaint what a rebuilt view lost, leave out what says nothing, clear what is old.
+ * Nothing is cleared that cannot be read again, and a clear must be worth the cached prefix it breaks.
+ */
+import {
+  type CallId,
+  type Compaction,
+  type Message,
+  type ResolvedModel,
+  type Rewrite,
+  type Run,
+  type SettledCall,
+  View,
+} from "../../kernel/index.ts";
+import { Models, ProviderFaults, Recovery, StoredOutputs } from "../services.ts";
+import {
+  type Cleared,
+  COMPACTABLE_TOOLS,
+  clearable,
+  clearStaleToolResults,
+  paint,
+  planRejectionClears,
+  type RejectionClearPlan,
+  savingsOf,
+} from "./clear.ts";
+import type { Gauge } from "./gauge.ts";
+import { resolveTriggerWindow } from "./geometry.ts";
+import { dropEmptyFailureAssistants, isEmptyAssistant } from "./heal.ts";
+import type { PageBack } from "./marker.ts";
+import { indexOccurrences, type OccurrenceIndex, type ToolResult } from "./occurrences.ts";
+import type { ContextEditingOptions } from "./options.ts";
+import { type ClearedProjectionLedger, replayClearedProjection } from "./projection-ledger.ts";
+
+const OWNER = "context-editing";
+/** Calls within which a clear has to pay for the prefix it breaks, while the context still fits. */
+const MOST_CALLS_TO_PAY = 20;
+
+export type Trigger = "frontier" | "blocking" | "refused" | "rejected";
+
+export class Editor {
+  readonly #run: Run;
+  readonly #options: ContextEditingOptions;
+  readonly #gauge: Gauge;
+  readonly #ledger: ClearedProjectionLedger;
+  /** The view whose beginning is known to be painted and healed. */
+  #seen: { readonly epoch: number; readonly length: number } | undefined;
+  /** Calls whose rejection was already answered with a smaller view. */
+  readonly #rejected = new Set<CallId>();
+  /** What a rejection's plan stored and composed, until the view it was made for is rewritten. */
+  #planned: { readonly view: View; readonly plan: RejectionClearPlan } | undefined;
+  #declined = "";
+  /** Size at which a pass last found nothing worth its while; another look waits until the context has grown. */
+  #declinedAt = 0;
+  #announced = false;
+
+  constructor(run: Run, options: ContextEditingOptions, gauge: Gauge, ledger: ClearedProjectionLedger) {
+    this.#run = run;
+    this.#options = options;
+    this.#gauge = gauge;
+    this.#ledger = ledger;
+  }
+
+  rewrite({ view, reason, model: last }: Compaction): Rewrite | undefined {
+    const model = last ?? this.#run.find(Models)?.resolved;
+    if (model) this.#announce(model);
+    const mended = this.#mend(view);
+    const trigger = this.#trigger(mended.view, model, reason);
+    const cleared = trigger ? this.#clear(mended.view, model, trigger) : undefined;
+    const now = cleared?.view ?? mended.view;
+    if (now === view) {
+      this.#seen = { epoch: view.epoch, length: view.length };
+      return undefined;
+    }
+    this.#seen = undefined;
+    return view.rewrite(now.messages, { by: OWNER, dropped: mended.dropped + (cleared?.count ?? 0) });
+  }
+
+  /** A rejection for size is answered with a smaller view, when there is one to give. */
+  rejected(settled: SettledCall): void {
+    const { callId, error, purpose, run, frozen, sent } = settled;
+    if (!error || purpose === "summary" || settled.replayed || run.stopping || run.signal.aborted) return;
+    if (this.#rejected.has(callId)) return;
+    const fault = run.find(ProviderFaults)?.classify(settled.cause ?? error);
+    if (!fault?.tooLarge || (sent && fault.billed !== "no")) return;
+    this.#rejected.add(callId);
+    if (clearable(frozen.view.messages, this.#rules()).length === 0) return;
+    const plan = this.#plan(frozen.view.messages, indexOccurrences(frozen.view.messages));
+    this.#planned = { view: frozen.view, plan };
+    if ("cleared" in plan) settled.again({ compact: "rejected" });
+    else run.record("context.clear_declined", { trigger: "rejected", reason: plan.declined });
+  }
+
+  /** Repaints a view that was built anew and leaves out messages that say nothing. */
+  #mend(view: View): { readonly view: View; readonly dropped: number } {
+    const seen = this.#seen;
+    const known = seen?.epoch === view.epoch ? seen.length : 0;
+    let silent = false;
+    for (let at = known; at < view.length && !silent; at++) {
+      const message = view.at(at);
+      silent = message !== undefined && isEmptyAssistant(message);
+    }
+    if (known > 0 && !silent) return { view, dropped: 0 };
+    const { messages } = view;
+    const healed = silent ? dropEmptyFailureAssistants(messages) : messages;
+    const repainted = replayClearedProjection(healed, this.#ledger).messages;
+    if (repainted === messages) return { view, dropped: 0 };
+    return { view: View.of(repainted), dropped: messages.length - healed.length };
+  }
+
+  #trigger(view: View, model: ResolvedModel | undefined, reason: Compaction["reason"]): Trigger | undefined {
+    if (reason !== "pressure") return reason;
+    if (!model) return undefined;
+    const frontier = this.#gauge.frontierOf(model);
+    const window = this.#gauge.windowOf(model);
+    if (frontier === undefined || window === undefined) return undefined;
+    const { tokens } = this.#gauge.sizeOf(view, model);
+    if (tokens + this.#room(model, window) > window) return "blocking";
+    if (this.#options.machine === "off" || tokens <= frontier) return undefined;
+    return tokens > this.#declinedAt * 1.05 ? "frontier" : undefined;
+  }
+
+  /** Output tokens the next call will want, as far as a window can give them. */
+  #room(model: ResolvedModel, window: number): number {
+    const wanted = this.#run.agent.output?.maxTokens ?? model.maxOutput ?? 8_192;
+    return Math.min(wanted, Math.floor(window * 0.1));
+  }
+
+  #clear(
+    view: View,
+    model: ResolvedModel | undefined,
+    trigger: Trigger,
+  ): { readonly view: View; readonly count: number } | undefined {
+    const { messages } = view;
+    const index = indexOccurrences(messages);
+    const tokens = this.#gauge.sizeOf(view, model).tokens;
+    const decline = (reason: string): undefined => {
+      // A view that stays too full is declined at every call; it is said once.
+      if (this.#declined !== `${trigger} ${reason}`) this.#run.record("context.clear_declined", { trigger, reason });
+      this.#declined = `${trigger} ${reason}`;
+      this.#declinedAt = tokens;
+      return undefined;
+    };
+    if (trigger === "frontier" && model && !this.#pays(messages, model)) return decline("does_not_pay");
+    if (trigger === "refused" || trigger === "rejected") {
+      const planned = this.#planned;
+      this.#planned = undefined;
+      const same = planned?.view.epoch === view.epoch && planned.view.length === view.length;
+      const plan = same ? planned.plan : this.#plan(messages, index);
+      if ("declined" in plan) return decline(plan.declined);
+      return this.#apply(messages, index, plan, trigger);
+    }
+    let saved = 0;
+    const clears: Pick<Cleared, "index" | "part" | "marker">[] = [];
+    clearStaleToolResults(messages, {
+      ...this.#rules(),
+      budgetTokens: 0,
+      anchoredTotalTokens: tokens,
+      offload: { persist: (result, text) => this.#persist(result, text) },
+      onCleared: (pass) => {
+        saved = pass.tokensSavedEstimate;
+        clears.push(...pass.clears);
+      },
+    });
+    if (clears.length === 0) return decline("nothing_worth_clearing");
+    const cleared = clears.flatMap(({ index: at, part, marker }) => {
+      const named = index.keyAt(at, part);
+      return named ? [{ key: named.key, groupCount: named.groupCount, marker, fp: named.fp }] : [];
+    });
+    return this.#apply(messages, index, { cleared, tokensSavedEstimate: saved }, trigger);
+  }
+
+  #apply(
+    messages: readonly Message[],
+    index: OccurrenceIndex,
+    plan: Extract<RejectionClearPlan, { cleared: unknown }>,
+    trigger: Trigger,
+  ): { readonly view: View; readonly count: number } {
+    const clears: Pick<Cleared, "index" | "part" | "marker">[] = [];
+    for (const { key, marker, groupCount, fp } of plan.cleared) {
+      const found = index.find(key);
+      if (!found) continue;
+      clears.push({ index: found.index, part: found.part, marker });
+      this.#ledger.entries.set(key, { marker, groupCount, fp });
+    }
+    const saved = Math.round(plan.tokensSavedEstimate);
+    this.#declinedAt = 0;
+    this.#declined = "";
+    this.#run.record("context.cleared", {
+      trigger,
+      results: clears.length,
+      tokensSaved: saved,
+      basis: "estimate",
+      digests: plan.cleared.map(({ fp }) => fp),
+    });
+    this.#run.notice(
+      OWNER,
+      "cave_context_cleared",
+      `${clears.length} old tool result(s), about ${saved} tokens, left the model's view; each can be read back.`,
+    );
+    return { view: View.of(paint(messages, clears)), count: clears.length };
+  }
+
+  #plan(messages: readonly Message[], index: OccurrenceIndex): RejectionClearPlan {
+    return planRejectionClears(messages, {
+      ...this.#rules(),
+      keyOf: index.keyOf,
+      offload: { persist: (result, text) => this.#persist(result, text) },
+    });
+  }
+
+  /** While everything still fits, a clear has to earn back what it breaks of the cached prefix. */
+  #pays(messages: readonly Message[], model: ResolvedModel): boolean {
+    const clears = clearable(messages, this.#rules());
+    const first = clears[0];
+    if (!first) return true; // the machine itself says why nothing is cleared
+    const saved = savingsOf(clears);
+    let after = 0;
+    for (let at = first.index; at < messages.length; at++) {
+      const message = messages[at];
+      if (message) after += this.#gauge.messageTokens(message, model);
+    }
+    const calls = this.#gauge.callsToPay(model, { again: Math.max(0, after - saved), saved });
+    return calls === undefined || calls <= MOST_CALLS_TO_PAY;
+  }
+
+  #rules() {
+    const { keepRecentToolResults, tools } = this.#options;
+    return {
+      ...(keepRecentToolResults === undefined ? {} : { keepRecentToolResults }),
+      compactableTools: tools ? new Set(tools) : COMPACTABLE_TOOLS,
+      exempt: (result: ToolResult) => !this.#canRead(result),
+    };
+  }
+
+  /** Asked before anything is stored: whether some way back exists for this result at all. */
+  #canRead({ toolName }: ToolResult): boolean {
+    const { tools } = this.#run;
+    if (this.#run.find(Recovery) && tools.has("cave_retrieve")) return true;
+    if (this.#run.find(StoredOutputs) && tools.has("read_tool_output")) return true;
+    return tools.get(toolName)?.effect === "read";
+  }
+
+  /** Keeps a result's exact text, in the place that lasts longest, and says how the model reads it back. */
+  #persist(result: ToolResult, text: string): PageBack | undefined {
+    const { toolName } = result;
+    const { tools } = this.#run;
+    const recovery = tools.has("cave_retrieve") ? this.#run.find(Recovery) : undefined;
+    if (recovery && !recovery.isRecovered(toolName, text)) {
+      const handle = recovery.keep(text, { contentType: "text/plain", by: OWNER });
+      if (handle !== undefined) return { call: `cave_retrieve(${JSON.stringify({ recovery_handle: handle })})` };
+    }
+    const outputs = tools.has("read_tool_output") ? this.#run.find(StoredOutputs) : undefined;
+    const handle = outputs?.keep(text, toolName);
+    if (handle !== undefined) return { call: `read_tool_output(${JSON.stringify({ handle })})` };
+    return tools.get(toolName)?.effect === "read" ? { again: toolName } : undefined;
+  }
+
+  #announce(model: ResolvedModel): void {
+    if (this.#announced) return;
+    this.#announced = true;
+    const contextTokens = this.#gauge.windowOf(model);
+    const { clamped, declaredAutoCompactTokens, physicalWindow } = resolveTriggerWindow(model, {
+      ...this.#options,
+      ...(contextTokens === undefined ? {} : { contextTokens }),
+    });
+    if (clamped)
+      this.#run.notice(
+        OWNER,
+        "cave_context_window_clamped",
+        `autoCompactTokens is ${declaredAutoCompactTokens}, the context window ${physicalWindow}; the window is used.`,
+      );
+  }
+}
