@@ -3,6 +3,7 @@
  * column of numbers, one of every kind in a column of kinds, what the query is about, and every row whose words are
  * neither in a kept row nor covered by what is stated of its column.
  */
+import { isAlarming } from "../alarm.ts";
 import { keepRelevant } from "../bm25.ts";
 import { asNumber, Invariants } from "../invariants.ts";
 import { keepNonRedundant } from "../redundancy.ts";
@@ -44,8 +45,9 @@ const SUMMARY = 420;
 /** A cell longer than this is read, not looked up: its column is prose. */
 const WORDS_OF_NAME = 3;
 
-export const WRONG =
-  /error|fail(?!over)|fatal|panic|exception|critical|crash|denied|refused|rejected|time(?:d[ _-]?)out|timeout|unhealthy|oom|backoff|evicted|unreachable|corrupt|unauthori[sz]ed|forbidden|vulnerab|aborted|\bdead\b|\bdown\b|\bwarn/i;
+/** What tables say of trouble, beside the words of `alarm.ts`. */
+const TROUBLE =
+  /BackOff|OOM|Evicted|[Uu]nhealthy|Terminating|NotReady|Exited \([1-9]|\bdead\b|\bdown\b|DOWN\b|\bzombie\b|<defunct>|vulnerab/;
 
 /** Chooses; undefined when nothing, or too little, could go. */
 export function selectRows(table: Table, query: string, markerChars: number): Selection | undefined {
@@ -55,7 +57,8 @@ export function selectRows(table: Table, query: string, markerChars: number): Se
   const pinned = new Uint8Array(rows.length);
   pinned.fill(1, 0, HEAD).fill(1, -TAIL);
   rows.forEach(({ cells }, index) => {
-    if (WRONG.test(cells.join(" "))) pinned[index] = 1;
+    const text = cells.join(" ");
+    if (TROUBLE.test(text) || isAlarming(text)) pinned[index] = 1;
   });
   keepKinds(columns, pinned);
   keepStandingOut(columns, pinned);

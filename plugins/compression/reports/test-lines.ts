@@ -1,0 +1,55 @@
+/** What a line of a test runner's output says, whichever runner wrote it. */
+
+export type TestLine =
+  /** A test, a file or a package that passed, or that a test has begun. */
+  | "pass"
+  /** What must stay: failures, their messages, summaries, warnings, everything unknown. */
+  | "stay"
+  /** Nothing by itself: an empty line. */
+  | "blank";
+
+const PASS: readonly RegExp[] = [
+  // jest, vitest, mocha, node's spec reporter
+  /^\s*(?:✓|✔|√)\s/,
+  /^PASS\s+\S+/,
+  // pytest: verbose, and rows of dots
+  /^\S+::\S.*\sPASSED(?:\s+\[\s*\d+%\])?\s*$/,
+  /^\S+\.py\s+\.+(?:\s+\[\s*\d+%\])?\s*$/,
+  /^\.{4,}(?:\s+\[\s*\d+%\])?\s*$/,
+  // unittest, go, cargo
+  /^\w+ \([\w.]+\)(?:\n.*)? \.\.\. ok\s*$/,
+  /^\s*=== (?:RUN|PAUSE|CONT|NAME)\s/,
+  /^\s*--- PASS: /,
+  /^ok\s+\S+\s+(?:\d+(?:\.\d+)?s|\(cached\))/,
+  /^\?\s+\S+\s+\[no test files\]/,
+  /^test \S.* \.\.\. (?:bench:.*|ok(?: <[\d.]+s>)?)\s*$/,
+  /^\s+(?:Compiling|Downloaded|Downloading|Fresh) \S+ v\d/,
+  // maven, gradle, dotnet, ctest, googletest, rspec documentation
+  /^\[INFO\] (?:Running |Tests run: \d+, Failures: 0, Errors: 0.* -- in )/,
+  /^\S.* > .* PASSED\s*$/,
+  /^\s+Passed \S.*\[.*\]\s*$/,
+  /^\s*\d+\/\d+ Test\s+#\d+: .*\s+Passed\s+/,
+  /^\[\s*(?:RUN|OK|-{10})\s*\]/,
+];
+/** `ok 12 - adds`: an `ok` of TAP, but for those that say why they did not run. */
+const TAP = /^(\s*)ok \d+\b(?!.*#\s*(?:skip|todo))/i;
+
+export function kindOf(line: string): TestLine {
+  if (line.trim() === "") return "blank";
+  if (line.length > 1_000) return "stay";
+  return TAP.test(line) || PASS.some((pattern) => pattern.test(line)) ? "pass" : "stay";
+}
+
+/** A name that stands above its tests: nothing but words, as `describe` prints it. */
+export const isTitle = (line: string): boolean =>
+  /^\s*(?:▶ |# Subtest: )?[\p{L}\p{N}#.$_<@/(-][^\n]{0,160}$/u.test(line) && !TALKS.test(line);
+const TALKS =
+  /^(?:FAIL|Tests?|Test Suites|Test Files|Snapshots|Time|Ran|Duration|Start at)\b[ :]|^\s*(?:at|console\.|Expected|Received|expect)\b|^\d+ (?:passing|failing|pending)|[{};]$/;
+
+export const indentOf = (line: string): number => /^\s*/.exec(line)?.[0].length ?? 0;
+
+/** How long a test took, in milliseconds. */
+export function durationOf(line: string): number | undefined {
+  const [, amount, unit] = /[([\s](\d+(?:\.\d+)?)\s?(ms|s|m)\b[)\]]?/.exec(line) ?? [];
+  return amount === undefined ? undefined : Number(amount) * (unit === "ms" ? 1 : unit === "s" ? 1000 : 60_000);
+}
