@@ -244,3 +244,18 @@ export interface ContextGauge {
   callsToPay(model: ResolvedModel, rewrite: { readonly again: number; readonly saved: number }): number | undefined;
 }
 export const ContextGauge = defineService<ContextGauge>("context-gauge");
+
+/** Where exact originals go before they leave the view, in the place that lasts longest: `plugins/context-editing`. */
+export interface Originals {
+  /** Whether this run has a store, and its model a tool that reads from it. */
+  readonly available: boolean;
+  /**
+   * Keeps a text and answers with the call that reads it back whole. Undefined when it cannot be kept: then nothing of it
+   * may be dropped. `whole`: the text is a piece of history, which may carry handles of its own.
+   */
+  keep(
+    text: string,
+    about: { readonly toolName: string; readonly by: string; readonly whole?: boolean },
+  ): string | undefined;
+}
+export const Originals = defineService<Originals>("originals");

@@ -12,7 +12,7 @@ import {
   type SettledCall,
   View,
 } from "../../kernel/index.ts";
-import { Models, ProviderFaults, Recovery, StoredOutputs } from "../services.ts";
+import { Models, type Originals, ProviderFaults } from "../services.ts";
 import {
   type Cleared,
   COMPACTABLE_TOOLS,
@@ -42,6 +42,7 @@ export class Editor {
   readonly #options: ContextEditingOptions;
   readonly #gauge: Gauge;
   readonly #ledger: ClearedProjectionLedger;
+  readonly #originals: Originals;
   /** The view whose beginning is known to be painted and healed. */
   #seen: { readonly epoch: number; readonly length: number } | undefined;
   /** Calls whose rejection was already answered with a smaller view. */
@@ -53,11 +54,18 @@ export class Editor {
   #declinedAt = 0;
   #announced = false;
 
-  constructor(run: Run, options: ContextEditingOptions, gauge: Gauge, ledger: ClearedProjectionLedger) {
+  constructor(
+    run: Run,
+    options: ContextEditingOptions,
+    gauge: Gauge,
+    ledger: ClearedProjectionLedger,
+    originals: Originals,
+  ) {
     this.#run = run;
     this.#options = options;
     this.#gauge = gauge;
     this.#ledger = ledger;
+    this.#originals = originals;
   }
 
   rewrite({ view, reason, model: last }: Compaction): Rewrite | undefined {
@@ -234,25 +242,14 @@ export class Editor {
 
   /** Asked before anything is stored: whether some way back exists for this result at all. */
   #canRead({ toolName }: ToolResult): boolean {
-    const { tools } = this.#run;
-    if (this.#run.find(Recovery) && tools.has("cave_retrieve")) return true;
-    if (this.#run.find(StoredOutputs) && tools.has("read_tool_output")) return true;
-    return tools.get(toolName)?.effect === "read";
+    return this.#originals.available || this.#run.tools.get(toolName)?.effect === "read";
   }
 
-  /** Keeps a result's exact text, in the place that lasts longest, and says how the model reads it back. */
-  #persist(result: ToolResult, text: string): PageBack | undefined {
-    const { toolName } = result;
-    const { tools } = this.#run;
-    const recovery = tools.has("cave_retrieve") ? this.#run.find(Recovery) : undefined;
-    if (recovery && !recovery.isRecovered(toolName, text)) {
-      const handle = recovery.keep(text, { contentType: "text/plain", by: OWNER });
-      if (handle !== undefined) return { call: `cave_retrieve(${JSON.stringify({ recovery_handle: handle })})` };
-    }
-    const outputs = tools.has("read_tool_output") ? this.#run.find(StoredOutputs) : undefined;
-    const handle = outputs?.keep(text, toolName);
-    if (handle !== undefined) return { call: `read_tool_output(${JSON.stringify({ handle })})` };
-    return tools.get(toolName)?.effect === "read" ? { again: toolName } : undefined;
+  /** Keeps a result's exact text and says how the model reads it back. */
+  #persist({ toolName }: ToolResult, text: string): PageBack | undefined {
+    const call = this.#originals.keep(text, { toolName, by: OWNER });
+    if (call !== undefined) return { call };
+    return this.#run.tools.get(toolName)?.effect === "read" ? { again: toolName } : undefined;
   }
 
   #announce(model: ResolvedModel): void {

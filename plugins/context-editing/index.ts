@@ -1,15 +1,16 @@
 /**
  * Context editing: old tool results leave the model's view before it is full, each replaced by a pointer that reads it
  * back. Taps `compact` (repaint, heal, clear) and `afterUsage` (gauge, a rejection's smaller view). Owns
- * `contextEditing`; provides `ContextGauge`, the one measure of how full a context is.
+ * `contextEditing`; provides `ContextGauge`, the one measure of how full a context is, and `Originals`.
  */
 import { Type } from "@sinclair/typebox";
 import { checkJson, definePlugin, type Run } from "../../kernel/index.ts";
-import { ContextGauge } from "../services.ts";
+import { ContextGauge, Originals } from "../services.ts";
 import { Editor, type Trigger } from "./editor.ts";
 import { errors } from "./errors.ts";
 import { Gauge } from "./gauge.ts";
 import { type ContextEditingOptions, checked, keys } from "./options.ts";
+import { RunOriginals } from "./originals.ts";
 import {
   type ClearedOccurrence,
   type ClearedProjectionLedger,
@@ -99,10 +100,15 @@ export const contextEditing = definePlugin({
     const editors = new WeakMap<Run, Editor>();
     const editorOf = (run: Run): Editor => {
       let editor = editors.get(run);
-      if (!editor) editors.set(run, (editor = new Editor(run, settingsOf(run), gaugeOf(run), ledgerOf(run))));
+      if (!editor)
+        editors.set(
+          run,
+          (editor = new Editor(run, settingsOf(run), gaugeOf(run), ledgerOf(run), run.service(Originals))),
+        );
       return editor;
     };
     kernel.provide(ContextGauge, gaugeOf);
+    kernel.provide(Originals, (run) => new RunOriginals(run));
 
     kernel.hooks.compact.tap("context-editing:clear", (compaction) =>
       compaction.run.options.contextEditing === false ? undefined : editorOf(compaction.run).rewrite(compaction),
