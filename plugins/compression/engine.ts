@@ -62,6 +62,11 @@ export interface CompressOptions {
     original: string,
     about: { readonly contentType: string; readonly by: string },
   ) => string | undefined;
+  /**
+   * Whether the pointer to the original becomes the view's last line. Default false: it is in the report only. Views of
+   * forced types never carry one, because a program reads them.
+   */
+  readonly point?: boolean;
   /** Tokens that showing the view costs beside its own: a tool that had to be added for it. */
   readonly overheadTokens?: number;
   readonly signal?: AbortSignal;
@@ -133,7 +138,7 @@ class Attempt {
 
   async #shrink(): Promise<Result> {
     const input = this.#input;
-    const { type, keep, overheadTokens = 0 } = this.#options;
+    const { type, keep, point = false, overheadTokens = 0 } = this.#options;
     if (input.length === 0) throw new Stay("too_small");
     if (
       input.length > MAX_INPUT_BYTES ||
@@ -150,7 +155,7 @@ class Attempt {
     const text = rewrap(view.text);
     if (text.length >= input.length && Buffer.byteLength(text) >= Buffer.byteLength(input))
       throw new Stay("not_smaller");
-    if (view.dropped > 0 && !isMarked(text)) throw new Stay("marker_missing");
+    if (view.dropped > 0 && !forced && !isMarked(text)) throw new Stay("marker_missing");
     this.#before = this.#count(input);
     const bare = this.#count(text);
     if (bare + overheadTokens >= this.#before) throw new Stay("not_smaller");
@@ -158,11 +163,13 @@ class Attempt {
       if (!view.lossless) throw new Stay("no_store");
       return this.#publish(text, bare, view);
     }
+    const pointing = point && !forced;
     // A pointer is never more tokens than it has bytes: what passes here is smaller for certain once the pointer is known.
-    if (bare + overheadTokens + POINTER_BYTES >= this.#before) throw new Stay("not_smaller");
+    if (pointing && bare + overheadTokens + POINTER_BYTES >= this.#before) throw new Stay("not_smaller");
     this.#unlessAborted();
     const handle = keep(input, { contentType: this.#type, by: view.method });
     if (handle === undefined) throw new Stay("no_store");
+    if (!pointing) return this.#publish(text, bare, view, handle);
     const shown = `${text}${text.endsWith("\n") ? "" : "\n"}${pointer(handle)}`;
     const after = this.#count(shown);
     if (after + overheadTokens >= this.#before) throw new Stay("not_smaller");
@@ -222,13 +229,18 @@ class Attempt {
   }
 
   #stay(reason: Reason): Result {
-    const tokensBefore = this.#before ?? this.#counted();
+    const tokens = (): number => (this.#before ??= this.#counted());
     return {
       text: this.#input,
       report: {
         contentType: this.#type,
-        tokensBefore,
-        tokensAfter: tokensBefore,
+        // Counted when first asked for: most callers of an input that stayed never do.
+        get tokensBefore() {
+          return tokens();
+        },
+        get tokensAfter() {
+          return tokens();
+        },
         ratio: 0,
         basis: "inferred",
         losslessToModel: true,
@@ -236,7 +248,6 @@ class Attempt {
       },
     };
   }
-  /** Counted late: most callers of an input that stayed do not ask. */
   #counted(): number {
     try {
       return this.#input.length > MAX_INPUT_BYTES ? 0 : this.#count(this.#input);
