@@ -44,7 +44,7 @@ export function onDemandTools(definitions: readonly Definition[], tools: readonl
     // The tool inside has its own limit; the one around it only has to outlive that.
     timeoutMs: Math.max(...tools.map(({ timeoutMs }) => timeoutMs)) + 10_000,
     execute: ({ name, arguments: input = {} }, context) => {
-      if (names.has(name)) return context.call(name, input);
+      if (names.has(name)) return context.call(name, input).catch(onceCoded);
       const meant = nearest(name, names);
       throw new CavemanError("cave_unknown_tool", {
         message: `No tool has this name${meant ? `; did you mean ${meant}?` : ""}`,
@@ -53,6 +53,14 @@ export function onDemandTools(definitions: readonly Definition[], tools: readonl
     },
   });
   return [search, call];
+}
+
+/** A failed call inside comes back as a text that begins with its code; the call around it would put the code twice. */
+function onceCoded(error: unknown): never {
+  if (!(error instanceof CavemanError)) throw error;
+  const { code, detail } = error;
+  const said = detail.message?.startsWith(`${code}: `) ? detail.message.slice(code.length + 2) : undefined;
+  throw said === undefined ? error : new CavemanError(code, { message: said.replace(/\.$/, ""), remedy: "" });
 }
 
 /** What there is to be found: servers, how many tools, and as many names as fit. */
