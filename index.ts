@@ -126,7 +126,13 @@ function resultOf(run: Run, outcome: Outcome): RunResult {
 function figures(receipt: Receipt): RunFigures {
   const sum = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
   const add = ({ calls, subagents }: Receipt): void => {
-    for (const call of calls) for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += call[key];
+    for (const call of calls) {
+      sum.inputTokens += call.inputTokens;
+      sum.outputTokens += call.outputTokens;
+      sum.cacheReadTokens += call.cacheReadTokens;
+      sum.cacheWriteTokens += call.cacheWriteTokens;
+      sum.reasoningTokens += call.reasoningTokens;
+    }
     subagents.forEach(add);
   };
   add(receipt);

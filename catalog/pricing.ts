@@ -60,21 +60,22 @@ export function priceUsage(row: Row, usage: PricedUsage, at: Date): Pricing {
   if (!isPriced(entry)) return entry;
   const tier = entry.tiers.findLast((candidate) => usage.input > candidate.above);
   if (tier === undefined) return { unpriced: `${name(row)} has no rates` };
+  const { rates } = tier;
   const hour = usage.cacheWrite1h ?? 0;
-  const parts: readonly (readonly [number, keyof Rates, Rate | undefined])[] = [
-    [usage.input - usage.cacheRead - usage.cacheWrite, "input", tier.rates.input],
-    [usage.cacheRead, "cacheRead", tier.rates.cacheRead],
-    [usage.cacheWrite - hour, "cacheWrite", tier.rates.cacheWrite],
-    [hour, "cacheWrite1h", tier.rates.cacheWrite1h],
-    [usage.output - usage.reasoning, "output", tier.rates.output],
-    [usage.reasoning, "output", tier.rates.reasoning ?? tier.rates.output],
-  ];
-  let sum = (tier.rates.requests ?? 0n) * REQUEST_SHARE;
-  for (const [count, rateName, price] of parts) {
-    if (count === 0) continue;
-    if (price === undefined) return missing(row, rateName);
-    sum += BigInt(count) * price;
-  }
+  let sum = (rates.requests ?? 0n) * REQUEST_SHARE;
+  let unknown: keyof Rates | undefined;
+  const bill = (count: number, rateName: keyof Rates, price = rates[rateName]): void => {
+    if (count === 0) return;
+    if (price === undefined) unknown ??= rateName;
+    else sum += BigInt(count) * price;
+  };
+  bill(usage.input - usage.cacheRead - usage.cacheWrite, "input");
+  bill(usage.cacheRead, "cacheRead");
+  bill(usage.cacheWrite - hour, "cacheWrite");
+  bill(hour, "cacheWrite1h");
+  bill(usage.output - usage.reasoning, "output");
+  bill(usage.reasoning, "output", rates.reasoning ?? rates.output);
+  if (unknown !== undefined) return missing(row, unknown);
   return {
     cost: money(mulDivRoundHalfUp(sum, 1n, MILLION)),
     basis: basisOf(row),
@@ -158,13 +159,15 @@ function entryAt(row: Row, at: Date): ParsedEntry | Unpriced {
     parsed.set(row, entries);
   }
   if (!isPriced(entries)) return entries;
-  const minute = at.getUTCHours() * 60 + at.getUTCMinutes();
-  const found = entries.findLast((entry) => time >= entry.from && within(entry, minute));
+  const found = entries.findLast((entry) => time >= entry.from && within(entry, at));
   return found ?? { unpriced: `${name(row)} has no rates at ${at.toISOString()}` };
 }
 
-const within = ({ start, end }: ParsedEntry, minute: number): boolean =>
-  start <= end ? minute >= start && minute < end : minute >= start || minute < end;
+function within({ start, end }: ParsedEntry, at: Date): boolean {
+  if (start === 0 && end === DAY_MINUTES) return true;
+  const minute = at.getUTCHours() * 60 + at.getUTCMinutes();
+  return start <= end ? minute >= start && minute < end : minute >= start || minute < end;
+}
 
 function parse(row: Row): readonly ParsedEntry[] | Unpriced {
   if (row.currency !== "USD") return { unpriced: `${name(row)} is billed in ${row.currency}; only USD is priced` };

@@ -82,8 +82,7 @@ export async function callModel(run: Host, request: CallRequest): Promise<CallOu
     if (!settled.error) return outcome(callId, settled, run.resolved);
     if (!settled.wanted || run.signal.aborted || run.stopping) {
       stop = run.standing();
-      if (stop && !settled.wanted) throw settled.error;
-      if (stop) return stopped(stop);
+      if (stop && settled.wanted) return stopped(stop);
       throw settled.error;
     }
     const { afterMs, model: next, compact } = settled.wanted;

@@ -131,7 +131,6 @@ export const kernelErrors = defineErrors({
   cave_plugin_order: { meaning: "Plugins or taps cannot be put in order.", remedy: "Correct the before/after names so that they exist and form no circle." },
   cave_plugin_failed: { meaning: "A plugin threw, timed out or gave an answer that cannot be read.", remedy: "See the cause, and correct or remove the plugin." },
   cave_option_invalid: { meaning: "An option is unknown or has a wrong value.", remedy: "Correct it; the message names the place." },
-  cave_internal_run_option: { meaning: "A run option is reserved for the runtime itself.", remedy: "Remove it." },
   cave_service_missing: { meaning: "No plugin provides a service that was asked for.", remedy: "Add the plugin that provides it." },
   cave_service_duplicate: { meaning: "Two plugins provide one service.", remedy: "Keep one of them." },
   cave_kernel_frozen: { meaning: "The kernel is assembled and cannot be changed.", remedy: "Tap hooks and provide services inside apply()." },
@@ -142,7 +141,6 @@ export const kernelErrors = defineErrors({
   cave_tool_definition_invalid: { meaning: "A tool definition is wrong.", remedy: "Correct the named field." },
   cave_duplicate_tool_name: { meaning: "Two tools of one agent share a name.", remedy: "Rename one of them." },
   cave_reserved_tool_name: { meaning: "Tool names that begin with cave_ belong to the framework.", remedy: "Choose another name." },
-  cave_subagent_definition_cycle: { meaning: "An agent contains itself through its subagents.", remedy: "Break the circle." },
   cave_nested_tool_invalid: { meaning: "A nested tool breaks the rules of composite tools.", remedy: "Keep nested tools flat, and effects no stronger than their parent's." },
   cave_schema_invalid: { meaning: "A schema cannot be used.", remedy: "Pass a TypeBox schema, or a Standard Schema with inputJSONSchema." },
   cave_file_unreadable: { meaning: "A file that a definition names cannot be read.", remedy: "Check the path; it is resolved from rootDir." },
@@ -167,5 +165,4 @@ export const kernelErrors = defineErrors({
   cave_conversation_invalid: { meaning: "This is not a conversation, or its saved form is damaged.", remedy: "Make one with createConversation()." },
   cave_conversation_in_use: { meaning: "The conversation is already driving a run.", remedy: "Wait for that run to end." },
   cave_transcript_illegal: { meaning: "A view has an orphan tool call or tool result.", remedy: "Keep a tool call and its result together." },
-  cave_replay_invalid: { meaning: "A recorded answer cannot be replayed.", remedy: "Discard the record." },
 });

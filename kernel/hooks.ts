@@ -5,6 +5,8 @@
 import { AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from "tapable";
 import type { Compaction, Denial, FrozenCall, ModelCall, Refusal, Replay, SettledCall, Settlement, ToolCall } from "./contract.ts";
 import { asCaveman, CavemanError, nearest } from "./errors.ts";
+import { inOrder } from "./order.ts";
+import { abortable, race } from "./race.ts";
 import type { Rewrite } from "./transcript.ts";
 
 export const STAGES = {
@@ -47,8 +49,8 @@ interface Tap<H extends HookName = HookName> { readonly options: Required<Pick<T
 
 /** Told of a tap's failure before its policy applies. */
 export type OnFailure = (hook: HookName, tap: TapInfo, error: CavemanError, payload: unknown) => void;
-type Compiled = { [H in HookName]: { callAsync(payload: Payloads[H], done: Done): void } };
-type Done = (error?: Error | null, result?: unknown) => void;
+type Compiled = { [H in HookName]: { promise(payload: Payloads[H]): unknown } };
+type Step = (payload: Payloads[HookName]) => unknown;
 
 const TAP_KEYS = ["name", "stage", "before", "after", "guard", "timeoutMs"];
 const list = (value: string | readonly string[] | undefined): readonly string[] => (value === undefined ? [] : Array.isArray(value) ? value : [value as string]);
@@ -103,7 +105,10 @@ export class HookSet {
       admitTool: new AsyncSeriesBailHook<[unknown], unknown>(["payload"]),
       settle: new AsyncSeriesHook<[unknown]>(["payload"]),
     };
-    for (const hook of HOOKS) for (const tap of this.#taps[hook]) hooks[hook].tapAsync(tap.options.name, this.#wrap(hook, tap as Tap) as never);
+    for (const hook of HOOKS) {
+      Object.assign(hooks[hook], { compile });
+      for (const tap of this.#taps[hook]) hooks[hook].tapPromise(tap.options.name, this.#wrap(hook, tap as Tap) as never);
+    }
     this.#hooks = hooks as unknown as Compiled;
   }
 
@@ -117,84 +122,66 @@ export class HookSet {
 
   /** Fires a hook. Answers at once when no tap waited, so that a run of synchronous taps costs no turn of the event loop. */
   fire<H extends HookName>(hook: H, payload: Payloads[H]): Answers[H] | undefined | Promise<Answers[H] | undefined> {
-    if (this.#taps[hook].length === 0) return undefined;
-    let settled = false;
-    let failure: Error | undefined;
-    let value: unknown;
-    let resolve: ((value: Answers[H] | undefined) => void) | undefined;
-    let reject: ((error: Error) => void) | undefined;
-    this.#hooks?.[hook].callAsync(payload, (error, result) => {
-      settled = true;
-      failure = error ?? undefined;
-      value = result;
-      if (failure) reject?.(failure);
-      else resolve?.(value as Answers[H]);
-    });
-    if (!settled) return new Promise<Answers[H] | undefined>((yes, no) => void ([resolve, reject] = [yes, no]));
-    if (failure) throw failure;
-    return value as Answers[H] | undefined;
+    return this.#taps[hook].length === 0 ? undefined : (this.#hooks?.[hook].promise(payload) as Answers[H] | undefined);
   }
 
-  #wrap(hook: HookName, tap: Tap): (payload: Payloads[HookName], done: Done) => void {
+  /** One tap under its hook's failure policy: its answer, or a promise of it. */
+  #wrap(hook: HookName, tap: Tap): Step {
     const policy = POLICIES[hook];
-    return (payload, done) => {
+    return (payload) => {
       const before = policy.before?.(payload);
       const started = performance.now();
       let answer: unknown;
       try {
         answer = tap.fn(payload as never, payload.signal);
       } catch (error) {
-        this.#conclude(tap, payload, before, started, done, error ?? nothingThrown(), undefined);
-        return;
+        return this.#conclude(tap, payload, before, started, error ?? nothingThrown(), undefined);
       }
-      if (isThenable(answer)) this.#wait(tap, payload, before, started, done, answer);
-      else this.#conclude(tap, payload, before, started, done, undefined, answer);
+      if (!isThenable(answer)) return this.#conclude(tap, payload, before, started, undefined, answer);
+      const { timeoutMs, name } = tap.options;
+      const late = (): CavemanError => new CavemanError("cave_plugin_failed", { place: `${name} on ${hook}`, expected: `an answer within ${timeoutMs} ms`, received: "none" });
+      return race(answer, abortable(payload.signal), timeoutMs, late).then(
+        (value) => this.#conclude(tap, payload, before, started, undefined, value),
+        (error: unknown) => this.#conclude(tap, payload, before, started, error ?? nothingThrown(), undefined),
+      );
     };
-  }
-
-  /** Races an answer that was not at hand against the abort and the tap's time limit; what comes late is ignored. */
-  #wait(tap: Tap, payload: Payloads[HookName], before: unknown, started: number, done: Done, answer: PromiseLike<unknown>): void {
-    const { signal } = payload;
-    const { timeoutMs } = tap.options;
-    let over = false;
-    const end = (error: unknown, value: unknown): void => {
-      if (over) return;
-      over = true;
-      if (limit) clearTimeout(limit);
-      signal.removeEventListener("abort", onAbort);
-      this.#conclude(tap, payload, before, started, done, error, value);
-    };
-    const onAbort = (): void => end(asCaveman(signal.reason, "cave_run_aborted"), undefined);
-    const late = (): void => end(new CavemanError("cave_plugin_failed", { place: `${tap.info.name} on ${tap.info.hook}`, expected: `an answer within ${timeoutMs} ms`, received: "none" }), undefined);
-    const limit = Number.isFinite(timeoutMs) ? setTimeout(late, timeoutMs) : undefined;
-    signal.addEventListener("abort", onAbort, { once: true });
-    answer.then((value) => end(undefined, value), (error: unknown) => end(error ?? nothingThrown(), undefined));
-    if (signal.aborted) onAbort();
   }
 
   /** Keeps the account of a tap and applies its hook's policy to what it answered. */
-  #conclude({ info }: Tap, payload: Payloads[HookName], before: unknown, started: number, done: Done, error: unknown, answer: unknown): void {
+  #conclude({ info }: Tap, payload: Payloads[HookName], before: unknown, started: number, error: unknown, answer: unknown): unknown {
     const { hook } = info;
     const policy = POLICIES[hook];
     info.totalMs += performance.now() - started;
     info.calls++;
-    let result: unknown;
     try {
       const problem = error ?? policy.problem?.(answer, payload);
-      if (problem === undefined) result = policy.pass ? policy.pass(answer, payload) : answer;
-      else {
-        info.failures++;
-        const coded = asCaveman(problem, "cave_plugin_failed", { place: `${info.name} on ${hook}` });
-        this.#onFailure(hook, info, coded, payload);
-        policy.restore?.(payload, before);
-        result = (info.guard && policy.guard ? policy.guard : policy.fail)(coded, payload);
-      }
+      if (problem === undefined) return policy.pass ? policy.pass(answer, payload) : answer;
+      info.failures++;
+      const coded = asCaveman(problem, "cave_plugin_failed", { place: `${info.name} on ${hook}` });
+      this.#onFailure(hook, info, coded, payload);
+      policy.restore?.(payload, before);
+      return (info.guard && policy.guard ? policy.guard : policy.fail)(coded, payload);
     } catch (fault) {
-      done(asCaveman(fault, "cave_plugin_failed", { place: `${info.name} on ${hook}` }));
-      return;
+      throw asCaveman(fault, "cave_plugin_failed", { place: `${info.name} on ${hook}` });
     }
-    done(null, result);
   }
+}
+
+/**
+ * How a hook's taps become one function, in place of the code tapable would write: the first answer ends the series (only
+ * bail hooks have answers), and as long as taps answer at once so does the hook. Nothing is evaluated from a string.
+ */
+function compile({ taps }: { taps: readonly { fn: Step }[] }): (payload: Payloads[HookName]) => unknown {
+  const steps = taps.map((tap) => tap.fn);
+  const from = (start: number, payload: Payloads[HookName]): unknown => {
+    for (let at = start; at < steps.length; at++) {
+      const answer = (steps[at] as Step)(payload);
+      if (answer instanceof Promise) return answer.then((value) => (value === undefined ? from(at + 1, payload) : value));
+      if (answer !== undefined) return answer;
+    }
+    return undefined;
+  };
+  return (payload) => from(0, payload);
 }
 
 const nothingThrown = (): CavemanError => new CavemanError("cave_plugin_failed", { received: "a thrown nothing" });
@@ -270,13 +257,6 @@ function order(hook: HookName, taps: Tap[]): Tap[] {
     if (stages.indexOf(other.options.stage) > stages.indexOf(tap.options.stage)) throw new CavemanError("cave_plugin_order", { place: `${hook}`, expected: "an order that the stages allow", received: `"${tap.options.name}" (${tap.options.stage}) after "${other.options.name}" (${other.options.stage})` });
   }
   const rank = (tap: Tap): number => stages.indexOf(tap.options.stage) * 1e6 + tap.seq;
-  const left = new Set([...taps].sort((a, b) => rank(a) - rank(b)));
-  const out: Tap[] = [];
-  while (left.size > 0) {
-    const next = [...left].find((tap) => ![...(after.get(tap) ?? [])].some((other) => left.has(other)));
-    if (!next) throw new CavemanError("cave_plugin_order", { place: hook, expected: "no circle of before/after", received: [...left].map((tap) => tap.options.name).join(" → ") });
-    left.delete(next);
-    out.push(next);
-  }
-  return out;
+  const circle = (left: readonly Tap[]): CavemanError => new CavemanError("cave_plugin_order", { place: hook, expected: "no circle of before/after", received: left.map((tap) => tap.options.name).join(" → ") });
+  return inOrder([...taps].sort((a, b) => rank(a) - rank(b)), after, circle);
 }

@@ -1,11 +1,11 @@
 /** createKernel: assemble, order, freeze. A frozen kernel starts runs and hands out what is loaded. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock, Outcome, Run, RunEvent, RunInput, RunOptions, Service } from "./contract.ts";
 import { type AgentDefinition, isAgent } from "./definition.ts";
 import { asCaveman, CavemanError } from "./errors.ts";
 import { HookSet, type OnFailure, type TapInfo } from "./hooks.ts";
 import { drive } from "./loop.ts";
 import { orderPlugins, type Plugin, type PluginFactory, type PluginKernel } from "./plugin.ts";
+import { abortable, race } from "./race.ts";
 import { type ConversationSlot, type Engine, RunImpl } from "./run.ts";
 
 export interface KernelOptions {
@@ -34,7 +34,11 @@ export interface Kernel {
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
   random: () => Math.random(),
-  sleep: (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }),
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const slept = new Promise<void>((resolve) => void (timer = setTimeout(resolve, ms)));
+    return race(slept, abortable(signal)).finally(() => clearTimeout(timer));
+  },
 });
 
 /** Names a typed service; a plugin provides it with `kernel.provide`. */
@@ -92,9 +96,7 @@ export function createKernel(options: KernelOptions): Kernel {
   };
   return Object.freeze({
     plugins,
-    get taps() {
-      return hooks.taps;
-    },
+    get taps() { return hooks.taps; },
     start(agent: AgentDefinition, input: RunInput, runOptions: RunOptions = {}, onEvent?: (event: RunEvent) => void): Started {
       const run = create(agent, runOptions, onEvent);
       return { run, done: drive(run, input) };

@@ -85,12 +85,8 @@ export class Ledger {
     return this.#facts.filter((fact): fact is Fact<T> & Fact => fact.type === type) as unknown as Fact<T>[];
   }
 
-  /** Watches facts as they are appended; gives back the function that stops watching. */
-  subscribe(tell: (fact: Fact) => void): () => void {
+  /** Watches facts as they are appended, for as long as the run lasts. */
+  subscribe(tell: (fact: Fact) => void): void {
     this.#subscribers.push(tell);
-    return () => {
-      const index = this.#subscribers.indexOf(tell);
-      if (index >= 0) this.#subscribers.splice(index, 1);
-    };
   }
 }

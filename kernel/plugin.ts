@@ -3,6 +3,7 @@ import type { TObject, TSchema } from "@sinclair/typebox";
 import type { Clock, Context, Run, RunOptions, Service, Tool } from "./contract.ts";
 import { CavemanError, defineErrors, type ErrorRow, nearest } from "./errors.ts";
 import type { HookFacades } from "./hooks.ts";
+import { inOrder } from "./order.ts";
 import { checkOptions } from "./schema.ts";
 
 /** What `apply` is given. It lives until the kernel is frozen; state lives in perRun and perConversation. */
@@ -98,26 +99,20 @@ export function orderPlugins(plugins: readonly (Plugin | PluginFactory)[]): Plug
     for (const name of plugin.spec.after ?? []) if (byName.has(name)) after.get(plugin)?.add(byName.get(name) as Plugin);
     for (const name of plugin.spec.before ?? []) if (byName.has(name)) after.get(byName.get(name) as Plugin)?.add(plugin);
   }
-  const left = new Set(list);
-  const out: Plugin[] = [];
-  while (left.size > 0) {
-    const next = [...left].find((plugin) => ![...(after.get(plugin) ?? [])].some((other) => left.has(other)));
-    if (!next) throw new CavemanError("cave_plugin_order", { place: "plugins", expected: "no circle of before, after and requires", received: [...left].map((plugin) => plugin.name).join(" → ") });
-    left.delete(next);
-    out.push(next);
-  }
-  return out;
+  return inOrder(list, after, (left) => new CavemanError("cave_plugin_order", { place: "plugins", expected: "no circle of before, after and requires", received: left.map((plugin) => plugin.name).join(" → ") }));
 }
 
 /** The run options the kernel itself reads. */
 export const KERNEL_RUN_OPTIONS = ["model", "signal", "rootDir", "conversation", "runId"] as const;
 
+const ownersOf = new WeakMap<readonly Plugin[], Map<string, Plugin>>();
+
 /** Checks run options against the plugins that own them; unknown keys are refused with the nearest valid name. */
 export function checkRunOptions(plugins: readonly Plugin[], options: RunOptions): Readonly<RunOptions> {
   const keys = Object.keys(options).filter((key) => options[key as keyof RunOptions] !== undefined);
   if (keys.length === 0) return options;
-  const owners = new Map<string, Plugin>();
-  for (const plugin of plugins) for (const key of Object.keys(plugin.spec.runOptions?.properties ?? {})) owners.set(key, plugin);
+  let owners = ownersOf.get(plugins);
+  if (!owners) ownersOf.set(plugins, (owners = new Map(plugins.flatMap((plugin) => Object.keys(plugin.spec.runOptions?.properties ?? {}).map((key) => [key, plugin])))));
   const checked: Record<string, unknown> = { ...options };
   for (const key of keys) {
     if ((KERNEL_RUN_OPTIONS as readonly string[]).includes(key)) continue;

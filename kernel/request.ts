@@ -72,17 +72,20 @@ export class Shape implements ModelCall, Restorable {
   }
 }
 
-const toolBytes = new WeakMap<object, number>();
-const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
-const sizeOfTools = (list: readonly ModelTool[]): number => {
-  let size = toolBytes.get(list);
-  if (size === undefined) toolBytes.set(list, (size = list.length === 0 ? 0 : sizeOf(list)));
+const sizes = new WeakMap<object, number>();
+/** UTF-8 bytes of a frozen list or of one entry as JSON, counted once. */
+function sizeOf(value: object): number {
+  let size = sizes.get(value);
+  if (size !== undefined) return size;
+  if (!Array.isArray(value)) size = Buffer.byteLength(JSON.stringify(value));
+  else size = value.length === 0 ? 0 : value.reduce<number>((sum, entry: object) => sum + sizeOf(entry) + 1, 1);
+  sizes.set(value, size);
   return size;
-};
+}
 
 export class Frozen implements FrozenCall {
   readonly run: Host; readonly callId: CallId; readonly attempt: number; readonly purpose: CallPurpose; readonly view: View;
-  readonly signal: AbortSignal; readonly model: ResolvedModel; readonly request: Readonly<CallOptions>; readonly toolsKey: object;
+  readonly signal: AbortSignal; readonly model: ResolvedModel; readonly request: Readonly<CallOptions>; readonly toolsKey: readonly ModelTool[];
   readonly at: number; readonly holds: Holds; readonly asked: Tokens; readonly #additions: readonly ModelMessage[];
   #overhead: Bytes | undefined;
   #allowance: Tokens;
@@ -115,7 +118,7 @@ export class Frozen implements FrozenCall {
     return this.request.prompt;
   }
   get overheadBytes(): Bytes {
-    return (this.#overhead ??= bytes(sizeOf(this.run.system) + sizeOfTools(this.toolsKey as ModelTool[]) + (this.#additions.length > 0 ? sizeOf(this.#additions) : 0)));
+    return (this.#overhead ??= bytes(sizeOf(this.run.system) + sizeOf(this.toolsKey) + (this.#additions.length > 0 ? sizeOf(this.#additions) : 0)));
   }
   get allowance(): Tokens {
     return this.#allowance;

@@ -11,6 +11,7 @@ import type { HookSet } from "./hooks.ts";
 import { type CallId, type Fact, type Facts, type FactType, Ledger, type RunId, type StopReason } from "./ledger.ts";
 import type { ModelMessage, ModelTool, ResolvedModel } from "./model.ts";
 import { checkRunOptions, type Plugin } from "./plugin.ts";
+import { race } from "./race.ts";
 import type { Host } from "./request.ts";
 import { checkJson } from "./schema.ts";
 import { admit, execute, type ToolHost } from "./tool.ts";
@@ -41,7 +42,7 @@ export class RunImpl implements Host, ToolHost {
   readonly conversationStates: { toJSON(): unknown }[] = [];
   readonly #abort = new AbortController();
   readonly #onAbort = new Set<() => void>();
-  readonly #listener: ((event: RunEvent) => void) | undefined;
+  readonly listener: ((event: RunEvent) => void) | undefined;
   readonly #services = new Map<string, unknown>();
   readonly #onSignal: (() => void) | undefined;
   readonly #conversation: ConversationState | undefined;
@@ -68,7 +69,7 @@ export class RunImpl implements Host, ToolHost {
     this.options = parent ? options : checkRunOptions(engine.plugins, options);
     if (options.runId !== undefined && !RUN_ID.test(options.runId)) throw new CavemanError("cave_option_invalid", { place: "run options.runId", expected: RUN_ID.source, received: JSON.stringify(options.runId) });
     this.id = (options.runId && !parent ? options.runId : `run_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}`) as RunId;
-    this.#listener = listener ?? (parent ? (event) => parent.forward(event) : undefined);
+    this.listener = listener ?? parent?.listener;
     this.startedAt = engine.clock.now();
     this.ledger = new Ledger(() => engine.clock.now());
     const { conversation, signal } = options;
@@ -94,12 +95,8 @@ export class RunImpl implements Host, ToolHost {
     this.record("run.started", { agentId: agent.id, depth: this.depth, input: "", ...(spawnedBy ? { parentCall: spawnedBy.toolCallId } : {}) });
   }
 
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-  get listening(): boolean {
-    return this.#listener !== undefined && (this.parent?.listening ?? true);
-  }
+  get signal(): AbortSignal { return this.#abort.signal; }
+  get listening(): boolean { return this.listener !== undefined; }
   nextCallId(): CallId {
     return `${this.id}.c${++this.#calls}` as CallId;
   }
@@ -168,10 +165,7 @@ export class RunImpl implements Host, ToolHost {
     this.emit({ type: "notice", owner, code, message });
   }
   emit(event: RunEventBody): void {
-    if (this.#listener) this.forward({ ...event, runId: this.id, path: this.path });
-  }
-  forward(event: RunEvent): void {
-    this.#listener?.(event);
+    this.listener?.({ ...event, runId: this.id, path: this.path });
   }
 
   /** Reads what the definition names, starts the plugins, fixes tools and the frozen prefix. */
@@ -182,7 +176,7 @@ export class RunImpl implements Host, ToolHost {
       if (!spec.prepare) continue;
       try {
         const preparing = spec.prepare(this, this.signal);
-        if (preparing instanceof Promise) await this.#raced(preparing);
+        if (preparing instanceof Promise) await race(preparing, this);
       } catch (error) {
         throw asCaveman(error, "cave_plugin_failed", { place: `plugin ${name} prepare` });
       }
@@ -208,18 +202,11 @@ export class RunImpl implements Host, ToolHost {
     this.system = Object.freeze([{ role: "system" as const, content: system.join("\n\n") }]);
     this.live = [];
     for (const { source } of contexts.filter((segment) => segment.cacheRegion !== "frozen_prefix")) this.live.push(isFileRef(source) ? await readText(root, source) : source);
-    this.modelTools = Object.freeze([...this.tools.values()].map(({ name, description, inputJSONSchema }) => ({ type: "function" as const, name, description, inputSchema: inputJSONSchema })));
+    this.modelTools = Object.freeze([...this.tools.values()].map(modelTool));
     if (this.listening) this.emit({ type: "context_ready", segments: contexts.length + 1, tools: this.tools.size, bytes: Buffer.byteLength(system.join("\n\n")) });
   }
   /** Live-zone context, read once: it stands with the first user message of the run. */
   live: string[] = [];
-
-  #raced<T>(work: Promise<T>): Promise<T> {
-    return new Promise<T>((yes, no) => {
-      const forget = this.onAbort(() => no(asCaveman(this.signal.reason, "cave_run_aborted")));
-      work.then(yes, no).finally(forget);
-    });
-  }
 
   /** Ends the run exactly once, whatever became of it, and answers with how it ended. */
   settle(end: { text: string; output?: unknown; error?: unknown }): Promise<Outcome> {
@@ -262,6 +249,14 @@ export class RunImpl implements Host, ToolHost {
     this.emit(error ? { type: "run_error", code: error.code, message: error.message, result: this.outcome } : { type: "run_end", result: this.outcome });
     return this.outcome;
   }
+}
+
+const told = new WeakMap<Tool, ModelTool>();
+/** What a model is told of a tool: the same object in every run, so that it is measured once. */
+function modelTool(tool: Tool): ModelTool {
+  let entry = told.get(tool);
+  if (!entry) told.set(tool, (entry = Object.freeze({ type: "function", name: tool.name, description: tool.description, inputSchema: tool.inputJSONSchema })));
+  return entry;
 }
 
 function savedState({ name, schema }: ConversationSlot, saved: unknown): unknown {

@@ -2,11 +2,12 @@
 import type { Denial, Hold, HoldSpec, OutputStage, Run, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
 import type { Tool, ToolContext } from "./definition.ts";
 import { sha256 } from "./digest.ts";
-import { asCaveman, CavemanError, codeOf, describe } from "./errors.ts";
+import { CavemanError, codeOf, describe } from "./errors.ts";
 import { type HoldCount, Holds } from "./holds.ts";
 import { type HookSet, isDenial, isThenable } from "./hooks.ts";
 import type { CallId } from "./ledger.ts";
 import type { ToolOutput } from "./model.ts";
+import { race } from "./race.ts";
 import { type Check, check } from "./schema.ts";
 
 /** What the life of a tool call needs of its run beside the public face. */
@@ -87,16 +88,17 @@ async function admission(run: ToolHost, request: ToolRequest): Promise<Admitted>
     verdict = { deny: { code: codeOf(error, "cave_plugin_failed"), message: describe(error) } };
   }
   const refusal: Problem | undefined = verdict?.deny ?? call.problem ?? standing(run);
-  if (!refusal) {
-    run.record("tool.admitted", { toolCallId: call.toolCallId, name: call.name, effect: call.tool?.effect ?? "read", nested: call.parent !== undefined });
-    return { call };
-  }
+  if (refusal) return { outcome: denied(run, call, refusal) };
+  run.record("tool.admitted", { toolCallId: call.toolCallId, name: call.name, effect: call.tool?.effect ?? "read", nested: call.parent !== undefined });
+  return { call };
+}
+
+function denied(run: ToolHost, call: Pending, { code, message }: Problem): ToolOutcome {
   close(run, call, false);
-  run.record("tool.denied", {
-    toolCallId: call.toolCallId, declared: tool !== undefined, name: tool ? call.name : "undeclared", code: refusal.code, nested: call.parent !== undefined,
-    ...(tool ? {} : { nameDigest: sha256(call.name) }),
-  });
-  return { outcome: failure(call, refusal.code, refusal.message) };
+  const { name, toolCallId, tool, parent } = call;
+  // A name that nobody declared is the model's own words, so a digest stands for it.
+  run.record("tool.denied", { toolCallId, code, nested: parent !== undefined, ...(tool ? { declared: true, name } : { declared: false, name: "undeclared", nameDigest: sha256(name) }) });
+  return failure(call, code, message);
 }
 
 const standing = (run: ToolHost): Problem | undefined =>
@@ -109,7 +111,7 @@ function readArguments(call: Pending, tool: Tool | undefined, raw: unknown): Pro
     call.problem = { code: "cave_unknown_tool", message: `There is no tool of this name. Known tools: ${known.join(", ") || "none"}.` };
     return undefined;
   }
-  const wrong = (message: string): void => void (call.problem = { code: "cave_tool_arguments_invalid", message });
+  const wrong = (message: string): undefined => void (call.problem = { code: "cave_tool_arguments_invalid", message });
   const read = (result: Check<unknown>): void => {
     if (result.ok) call.input = result.value;
     else wrong(`The arguments do not fit the schema: ${result.problem}`);
@@ -119,8 +121,7 @@ function readArguments(call: Pending, tool: Tool | undefined, raw: unknown): Pro
     try {
       value = raw.trim() === "" ? {} : JSON.parse(raw);
     } catch {
-      wrong("The arguments are not valid JSON.");
-      return undefined;
+      return wrong("The arguments are not valid JSON.");
     }
   }
   const unchecked = (error: unknown): void => wrong(`The arguments could not be checked: ${describe(error)}`);
@@ -140,11 +141,7 @@ export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
   const { run, tool, input } = call;
   if (!tool) return failure(call, "cave_unknown_tool", "There is no tool of this name.");
   const late = standing(run);
-  if (late) {
-    close(run, call, false);
-    run.record("tool.denied", { toolCallId: call.toolCallId, name: call.name, declared: true, code: late.code, nested: call.parent !== undefined });
-    return failure(call, late.code, late.message);
-  }
+  if (late) return denied(run, call, late);
   const startedAt = run.clock.now();
   if (run.listening) run.emit({ type: "tool_start", toolCallId: call.toolCallId, name: call.name, input });
   let raw: unknown;
@@ -210,20 +207,10 @@ function perform(call: Pending, tool: Tool, input: unknown): unknown {
   else if (tool.subagent) return spawned(call, tool, input);
   else answer = tool.execute(input, context);
   if (!isThenable(answer)) return answer;
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      const error = new CavemanError("cave_tool_timeout", { place: `tool ${tool.name}`, expected: `an answer within ${tool.timeoutMs} ms`, received: "none" });
-      reject(error);
-      limit?.abort(error);
-    }, tool.timeoutMs);
-    const forget = run.onAbort(() => {
-      reject(asCaveman(run.signal.reason, "cave_run_aborted"));
-      limit?.abort(run.signal.reason);
-    });
-    Promise.resolve(answer).then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-      forget();
-    });
+  const late = (): CavemanError => new CavemanError("cave_tool_timeout", { place: `tool ${tool.name}`, expected: `an answer within ${tool.timeoutMs} ms`, received: "none" });
+  return race(answer, run, tool.timeoutMs, late).catch((error) => {
+    limit?.abort(error);
+    throw error;
   });
 }
 

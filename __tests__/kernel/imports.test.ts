@@ -28,6 +28,8 @@ const kernelLayers = [
   "ledger",
   "model",
   "schema",
+  "race",
+  "order",
   "errors",
   "digest",
 ];

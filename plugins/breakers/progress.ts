@@ -1,5 +1,5 @@
 /** Progress: how many turns in a row said the same and got the same from the same tools. */
-import { type Result, sha256 } from "./digest.ts";
+import { type Content, sha256 } from "./digest.ts";
 
 export interface SavedProgress {
   readonly signature: string;
@@ -9,7 +9,7 @@ export interface SavedProgress {
 /** One tool call of a turn and what came of it. */
 export interface Part {
   readonly name: string;
-  readonly result: Result;
+  readonly result: Content;
 }
 
 export class Progress {

@@ -1,9 +1,9 @@
 /**
  * Repeats: the sequence of (tool, arguments, result) is searched backwards from its newest entry for a cycle of one to
- * four calls. A poll whose result changes is another entry, so it is no cycle. Arguments are digested when a call is
- * admitted; a result only when tool and arguments already match.
+ * four calls. A poll whose result changes is another entry, so it is no cycle. Nothing is digested while a run
+ * lasts: texts are compared, and only a finding or a saved conversation needs their SHA-256.
  */
-import { Result, sha256 } from "./digest.ts";
+import { Content, sha256 } from "./digest.ts";
 
 /** Cycles of one to so many calls are found. */
 export const MAX_PERIOD = 4;
@@ -24,16 +24,16 @@ export interface SavedEntry {
 export class Entry {
   readonly turn: number;
   readonly tool: string;
-  readonly args: string;
+  readonly args: Content;
   failed = false;
   /** The first failure of a call: trying it once more is no repeat. */
   pardoned = false;
   /** The model was told, with this call's result, that it repeats itself. */
   nudged = false;
   /** What came of it; absent while it runs. */
-  result: Result | undefined;
+  result: Content | undefined;
 
-  constructor(turn: number, tool: string, args: string, result?: Result) {
+  constructor(turn: number, tool: string, args: Content, result?: Content) {
     this.turn = turn;
     this.tool = tool;
     this.args = args;
@@ -43,8 +43,8 @@ export class Entry {
     const entry = new Entry(
       saved.turn,
       saved.tool,
-      saved.args,
-      saved.result === undefined ? undefined : Result.saved(saved.result),
+      Content.saved(saved.args),
+      saved.result === undefined ? undefined : Content.saved(saved.result),
     );
     entry.failed = saved.failed;
     entry.pardoned = saved.pardoned;
@@ -53,7 +53,7 @@ export class Entry {
   }
   toJSON(): SavedEntry {
     const { turn, tool, args, result, failed, pardoned, nudged } = this;
-    return { turn, tool, args, ...(result ? { result: result.digest } : {}), failed, pardoned, nudged };
+    return { turn, tool, args: args.digest, ...(result ? { result: result.digest } : {}), failed, pardoned, nudged };
   }
 }
 
@@ -91,7 +91,7 @@ export class RepeatWindow {
     entry.pardoned =
       entry.failed &&
       !this.entries.some(
-        (other) => other !== entry && other.failed && other.tool === entry.tool && other.args === entry.args,
+        (other) => other !== entry && other.failed && other.tool === entry.tool && other.args.equals(entry.args),
       );
   }
   clear(): void {
@@ -122,9 +122,8 @@ export class RepeatWindow {
   #same(at: number, before: number, assumed: boolean): boolean {
     const a = this.entries[at];
     const b = this.entries[before];
-    if (!a || !b || a.tool !== b.tool || a.args !== b.args || a.pardoned || b.pardoned || a.turn - b.turn > this.#turns)
-      return false;
-    if (!b.result) return false;
+    if (!a || !b || a.tool !== b.tool || a.pardoned || b.pardoned || a.turn - b.turn > this.#turns) return false;
+    if (!b.result || !a.args.equals(b.args)) return false;
     return assumed || (a.result !== undefined && a.failed === b.failed && a.result.equals(b.result));
   }
 
@@ -134,7 +133,7 @@ export class RepeatWindow {
     const last = assumed ? end - period : end;
     const round = this.entries
       .slice(last - period + 1, last + 1)
-      .map(({ tool, args, result }) => `${tool}\0${args}\0${result?.digest}`);
+      .map(({ tool, args, result }) => `${tool}\0${args.digest}\0${result?.digest}`);
     const rotations = round.map((_, at) => [...round.slice(at), ...round.slice(0, at)].join("\n"));
     const since = Math.max(0, end + 1 - times * period);
     const warned = this.entries.slice(since, end).some((entry) => entry.nudged && entry.turn < (newest?.turn ?? 0));

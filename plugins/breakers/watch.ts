@@ -14,7 +14,7 @@ import {
   type ToolOutput,
   textOf,
 } from "../../kernel/index.ts";
-import { digestOf, Result, sha256 } from "./digest.ts";
+import { Content, sha256 } from "./digest.ts";
 import type { Limits } from "./options.ts";
 import { type Part, Progress } from "./progress.ts";
 import { type Cycle, Entry, RepeatWindow } from "./repeat-window.ts";
@@ -40,7 +40,7 @@ export const SavedWatch = Type.Object({
 interface Slot {
   readonly name: string;
   readonly entry: Entry | undefined;
-  result: Result | undefined;
+  result: Content | undefined;
 }
 
 const WORKS = /^cave_memory_/;
@@ -103,10 +103,10 @@ export class Watch {
     const limits = this.#limits;
     if (!limits || call.parent || call.speculative !== undefined) return undefined;
     const { name, tool, problem } = call;
-    const args = digestOf(call.input);
+    const args = Content.ofValue(call.input);
     if (++this.#asked > limits.perTurn) {
       this.#moved = true; // what was refused here is asked for again with good reason
-      this.#record("fan_out_blocked", sha256(`${name}\0${args}`), this.#asked, name);
+      this.#record("fan_out_blocked", sha256(`${name}\0${args.digest}`), this.#asked, name);
       return deny(
         "cave_fan_out_cap_exceeded",
         `One turn may make ${limits.perTurn} tool calls; ask for this one again in the next turn if it is still needed.`,
@@ -153,7 +153,7 @@ export class Watch {
    */
   #gave(slot: Slot, entry: Entry, output: ToolOutput): ToolOutput {
     const failed = output.type === "error-text" || output.type === "error-json";
-    slot.result = entry.result = Result.of(textOf(output));
+    slot.result = entry.result = Content.of(textOf(output));
     entry.failed = failed;
     this.#repeats.closed(entry);
     const cycle = this.#repeats.cycleAt(entry);
@@ -187,14 +187,14 @@ export class Watch {
     if (!slot) this.#slots.set(fact.toolCallId, (slot = { name: fact.name, entry: undefined, result: undefined }));
     const { entry } = slot;
     if (fact.type === "tool.denied") {
-      slot.result ??= Result.of(`denied ${fact.code}`);
+      slot.result ??= Content.of(`denied ${fact.code}`);
       if (entry && !entry.result) {
         entry.result = slot.result;
         entry.failed = true;
         this.#repeats.closed(entry);
       }
     } else {
-      slot.result ??= this.#moved ? Result.of("") : Result.saved(fact.resultDigest);
+      slot.result ??= this.#moved ? Content.of("") : Content.saved(fact.resultDigest);
       if (!fact.isError && this.#works(fact)) this.#moved = true;
     }
     if (entry && !this.#run.stopping) {

@@ -39,18 +39,18 @@ export const byteBound = (bytes: number, messages: number, vendorOverhead = 0): 
   bytes + FRAMING * messages + vendorOverhead;
 
 interface Anchor {
-  readonly model: string;
-  readonly toolsKey: object;
-  readonly format: unknown;
-  readonly manner: string;
-  readonly view: View;
-  readonly extras: ReadonlySet<ModelMessage>;
-  readonly reported: number /** The provider reported more than the byte bound allowed. */;
+  /** The settled request. */
+  readonly call: Measured;
+  readonly extras: readonly ModelMessage[];
+  /** Gross input its provider reported. */
+  readonly reported: number;
+  /** The provider reported more than the byte bound allowed. */
   readonly beyondBytes: boolean;
 }
 
 export class AnchoredCeiling {
-  readonly #anchors: Anchor[] = [];
+  #anchors: readonly Anchor[] = [];
+  #last: { readonly call: Measured; readonly bytes: number } | undefined;
   #weights:
     | {
         readonly epoch: number;
@@ -60,32 +60,27 @@ export class AnchoredCeiling {
       }
     | undefined;
 
+  readonly #vendorOverhead: number;
+
+  constructor(vendorOverhead = VENDOR_OVERHEAD) {
+    this.#vendorOverhead = vendorOverhead;
+  }
+
   /** Tokens of input at most; undefined when nothing bounds it. `window` is the context window, when known. */
-  of(
-    call: Measured,
-    window: number | undefined = call.model.contextWindow,
-    vendorOverhead = VENDOR_OVERHEAD,
-  ): number | undefined {
+  of(call: Measured, window: number | undefined = call.model.contextWindow): number | undefined {
     let bound = window ?? Number.POSITIVE_INFINITY;
-    const bytes = this.#byBytes(call, vendorOverhead);
+    const bytes = this.#bytesOf(call);
     let anchored = Number.POSITIVE_INFINITY;
     let beyond = false;
-    const model = keyOf(call);
     for (const anchor of this.#anchors) {
-      if (
-        anchor.model !== model ||
-        anchor.toolsKey !== call.toolsKey ||
-        anchor.format !== formatOf(call) ||
-        anchor.manner !== mannerOf(call)
-      )
-        continue;
-      const shared = call.view.sharedWith(anchor.view);
+      if (!alike(anchor.call, call)) continue;
+      const shared = call.view.sharedWith(anchor.call.view);
       let delta = 0;
       for (let i = shared; i < call.view.length; i++) {
         const message = call.view.at(i);
         if (message) delta += message.bytes + FRAMING + beyondBytes(message, call.model.provider);
       }
-      for (const extra of extrasOf(call)) if (!anchor.extras.has(extra)) delta += weigh(extra);
+      for (const extra of extrasOf(call)) if (!anchor.extras.includes(extra)) delta += weigh(extra);
       anchored = Math.min(anchored, anchor.reported + delta);
       beyond ||= anchor.beyondBytes;
     }
@@ -95,26 +90,26 @@ export class AnchoredCeiling {
   }
 
   /** Keeps a request and the gross input its provider reported as an anchor for the next. */
-  settled(call: Measured, reported: number, vendorOverhead = VENDOR_OVERHEAD): void {
-    const bytes = this.#byBytes(call, vendorOverhead);
+  settled(call: Measured, reported: number): void {
+    const bytes = this.#bytesOf(call);
     // What it left out would come back with the next request that has room to think.
     if (call.allowance <= THINKING_ROOM && (this.#weights?.thoughtAt ?? 0) < call.view.length) return;
-    const anchor: Anchor = {
-      model: keyOf(call),
-      toolsKey: call.toolsKey,
-      format: formatOf(call),
-      manner: mannerOf(call),
-      view: call.view,
-      extras: new Set(extrasOf(call)),
-      reported,
-      beyondBytes: reported > bytes,
-    };
-    this.#anchors.unshift(anchor);
-    if (this.#anchors.length > ANCHORS) this.#anchors.pop();
+    // An anchor that this one goes on from has nothing more to say.
+    const others = this.#anchors.filter(
+      (other) => !(alike(other.call, call) && call.view.sharedWith(other.call.view) === other.call.view.length),
+    );
+    const anchor = { call, extras: extrasOf(call), reported, beyondBytes: reported > bytes };
+    this.#anchors = [anchor, ...others.slice(0, ANCHORS - 1)];
   }
 
-  #byBytes(call: Measured, vendorOverhead: number): number {
-    const added = call.request.tools?.length || call.request.responseFormat?.type === "json" ? vendorOverhead : 0;
+  /** The byte bound of a request, worked out once: it is asked for again when the request has settled. */
+  #bytesOf(call: Measured): number {
+    if (this.#last?.call !== call) this.#last = { call, bytes: this.#byBytes(call) };
+    return this.#last.bytes;
+  }
+
+  #byBytes(call: Measured): number {
+    const added = call.request.tools?.length || call.request.responseFormat?.type === "json" ? this.#vendorOverhead : 0;
     return (
       byteBound(call.view.bytes + call.overheadBytes, call.prompt.length, added) +
       this.#beyondBytesOf(call.view, call.model.provider)
@@ -136,11 +131,16 @@ export class AnchoredCeiling {
   }
 }
 
-const keyOf = ({ model }: Measured): string => `${model.provider}/${model.id}`;
+/** Whether two requests differ in nothing but their messages, as the vendor's own prompt sees it. */
+const alike = (a: Measured, b: Measured): boolean =>
+  a.model.provider === b.model.provider &&
+  a.model.id === b.model.id &&
+  a.toolsKey === b.toolsKey &&
+  formatOf(a) === formatOf(b) &&
+  a.request.toolChoice?.type === b.request.toolChoice?.type &&
+  a.request.reasoning === b.request.reasoning;
 const formatOf = ({ request }: Measured): unknown =>
   request.responseFormat?.type === "json" ? request.responseFormat.schema : undefined;
-/** What else of a request changes the vendor's own prompt: forced tools, thinking. */
-const mannerOf = ({ request }: Measured): string => `${request.toolChoice?.type ?? "auto"} ${request.reasoning ?? ""}`;
 /** Whether thinking may go back to the vendor with a message, as text or by reference. */
 const thought = ({ value, bytes, outputTokens }: Message): boolean =>
   value.role === "assistant" &&

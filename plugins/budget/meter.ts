@@ -138,24 +138,11 @@ export class Meter {
   #take(amount: bigint): Reservation | undefined {
     if (amount < 0n || this.closed || amount > this.remaining) return undefined;
     this.#reserved += amount;
-    let open = true;
-    const end = (): void => {
-      if (!open) throw new CavemanError("cave_budget_reservation_double_settle");
-      open = false;
+    const reservation = new Held(amount, (actual) => {
       this.#open.delete(reservation);
       this.#reserved -= amount;
-    };
-    const reservation: Reservation = {
-      amount,
-      get open() {
-        return open;
-      },
-      settle: (actual) => {
-        end();
-        this.#book(actual);
-      },
-      release: end,
-    };
+      this.#book(actual);
+    });
     this.#open.add(reservation);
     return reservation;
   }
@@ -168,6 +155,26 @@ export class Meter {
   // The flag rises to the root; each level keeps its own amount.
   #breach(): void {
     for (let level: Meter | undefined = this; level && !level.#breached; level = level.#parent) level.#breached = true;
+  }
+}
+
+/** A reservation and the meter's account of how it ended. */
+class Held implements Reservation {
+  readonly amount: bigint;
+  readonly #end: (actual: bigint) => void;
+  open = true;
+
+  constructor(amount: bigint, end: (actual: bigint) => void) {
+    this.amount = amount;
+    this.#end = end;
+  }
+  settle(actual: bigint): void {
+    if (!this.open) throw new CavemanError("cave_budget_reservation_double_settle");
+    this.open = false;
+    this.#end(actual);
+  }
+  release(): void {
+    this.settle(0n);
   }
 }
 

@@ -3,6 +3,10 @@ import { CavemanError, type Run } from "../../kernel/index.ts";
 
 /** Milliseconds that what is in flight at the deadline may still take. */
 export const GRACE_MS = 250;
+/** Timers hold 31 bits of milliseconds; a later deadline sleeps again. */
+const LONGEST_SLEEP_MS = 2 ** 31 - 1;
+/** Why a timer was cleared. Made once: an abort without a reason makes an exception with a stack. */
+const SETTLED = new CavemanError("cave_run_closed");
 
 export class Deadline {
   /** Epoch milliseconds. */
@@ -21,14 +25,14 @@ export class Deadline {
     void this.#watch();
   }
   clear(): void {
-    this.#over.abort();
+    this.#over.abort(SETTLED);
   }
 
   async #watch(): Promise<void> {
     const { clock } = this.#run;
     const { signal } = this.#over;
     try {
-      await clock.sleep(Math.max(0, this.at - clock.now()), signal);
+      while (!this.passed) await clock.sleep(Math.min(this.at - clock.now(), LONGEST_SLEEP_MS), signal);
       if (signal.aborted) return;
       this.#run.stop("deadline");
       await clock.sleep(GRACE_MS, signal);

@@ -9,8 +9,8 @@ import {
   type Row,
   withRows,
 } from "../../catalog/index.ts";
-import { CavemanError } from "../../kernel/index.ts";
-import type { PricedModel, Pricing } from "../services.ts";
+import { CavemanError, type Usage } from "../../kernel/index.ts";
+import type { Price, PricedModel, Pricing } from "../services.ts";
 
 const basisOf = (basis: PriceBasis): "public_catalog" | "private" =>
   basis === "private_rates" ? "private" : "public_catalog";
@@ -34,17 +34,30 @@ export function priceList(rows: readonly Row[]): Pricing {
   let known: Catalog | undefined;
   const prices = (): Catalog => (known ??= rows.length > 0 ? withRows(catalog(), rows) : catalog());
   // Provider packages name themselves `openai.responses`, `google.generative-ai`; the vendor comes first.
-  const row = ({ provider, id }: PricedModel): Row | undefined =>
+  const find = ({ provider, id }: PricedModel): Row | undefined =>
     prices().lookup(provider, id) ??
     (provider.includes(".") ? prices().lookup(provider.slice(0, provider.indexOf(".")), id) : undefined);
+  const rowsOf = new WeakMap<PricedModel, { readonly row: Row | undefined }>();
+  const row = (model: PricedModel): Row | undefined => {
+    let found = rowsOf.get(model);
+    if (!found) rowsOf.set(model, (found = { row: find(model) }));
+    return found.row;
+  };
+  // A settled call is priced for the record and for its budget: the same figures give the same answer.
+  let last: { usage: Usage; model: PricedModel; at: number; price: Price } | undefined;
   const missing = ({ provider, id }: PricedModel) => ({ unpriced: `${provider}/${id} is not in the catalog` });
   return {
     row,
     cost(model, usage, at) {
+      if (last?.usage === usage && last.model === model && last.at === at) return last.price;
       const found = row(model);
       if (!found) return missing(model);
       const priced = priceUsage(found, usage, new Date(at));
-      return isPriced(priced) ? { pico: priced.cost, basis: basisOf(priced.basis) } : { unpriced: priced.unpriced };
+      const price = isPriced(priced)
+        ? { pico: priced.cost, basis: basisOf(priced.basis) }
+        : { unpriced: priced.unpriced };
+      last = { usage, model, at, price };
+      return price;
     },
     ceiling(model, inputTokens, outputTokens, at) {
       const found = row(model);

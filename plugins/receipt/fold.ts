@@ -37,10 +37,13 @@ export interface Foldable {
 }
 
 const PICO_DIGITS = 12;
+const PICO_PER_USD = 1e12;
 
 /** Whole units of 1e-12 USD as the number nearest to that many dollars. */
 export const usdOf = (pico: bigint): number => {
-  if (pico === 0n) return 0;
+  const whole = Number(pico);
+  // Both are exact, so their quotient is the nearest number.
+  if (Number.isSafeInteger(whole)) return whole / PICO_PER_USD;
   const digits = (pico < 0n ? -pico : pico).toString().padStart(PICO_DIGITS + 1, "0");
   return Number(`${pico < 0n ? "-" : ""}${digits.slice(0, -PICO_DIGITS)}.${digits.slice(-PICO_DIGITS)}`);
 };
@@ -120,7 +123,7 @@ function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Fo
   const budget = budgetOf(facts, totals);
   totals.capBreached ||= budget.breached;
   const denomination = budget.denomination ?? "usd";
-  const tools = toolsOf(facts);
+  const tools = toolsOf(run.ledger);
   const rewrites = facts("transcript.compacted").map(({ by, reason, beforeBytes, afterBytes, dropped }) => ({
     by,
     reason,
@@ -174,7 +177,9 @@ function factsOf(ledger: Ledger): FactsOf {
   return <T extends FactType>(type: T) => (byType.get(type) ?? []) as unknown as readonly Fact<T>[];
 }
 
-const attemptKey = (fact: { callId: CallId; attempt: number }): string => `${fact.callId}#${fact.attempt}`;
+// Most calls have one attempt, and their own id will do.
+const attemptKey = ({ callId, attempt }: { callId: CallId; attempt: number }): string =>
+  attempt === 1 ? callId : `${callId}#${attempt}`;
 /** One settlement per attempt, the first: a second would count an amount twice. */
 function settledOf(facts: FactsOf): Fact<"call.settled">[] {
   const seen = new Set<string>();
@@ -287,7 +292,7 @@ function budgetOf(facts: FactsOf, totals: Totals): Budget {
  * digest stands for it. Providers may use a tool call id again, so a call is open from its admission to its end; one
  * that was admitted and then not started counts as denied.
  */
-function toolsOf(facts: FactsOf): { rows: ReceiptTool[]; declared: ReadonlySet<string> } {
+function toolsOf(ledger: Ledger): { rows: ReceiptTool[]; declared: ReadonlySet<string> } {
   const rows = new Map<string, ReceiptTool>();
   const declared = new Set<string>();
   const running = new Set<string>();
@@ -302,10 +307,7 @@ function toolsOf(facts: FactsOf): { rows: ReceiptTool[]; declared: ReadonlySet<s
   };
   const invented = (name: string, nameDigest = sha256(name)): ReceiptTool =>
     rowOf(`undeclared ${nameDigest}`, { name: UNDECLARED, calls: 0, errors: 0, nameDigest });
-  const story = [...facts("tool.admitted"), ...facts("tool.denied"), ...facts("tool.finished")].sort(
-    (a, b) => a.seq - b.seq,
-  );
-  for (const fact of story) {
+  for (const fact of ledger.facts) {
     if (fact.type === "tool.admitted") {
       tool(fact.name).calls++;
       running.add(fact.toolCallId);
@@ -313,7 +315,8 @@ function toolsOf(facts: FactsOf): { rows: ReceiptTool[]; declared: ReadonlySet<s
       const row = fact.declared ? tool(fact.name) : invented(fact.name, fact.nameDigest);
       if (fact.declared && running.delete(fact.toolCallId)) row.calls--;
       row.denied = (row.denied ?? 0) + 1;
-    } else if (running.delete(fact.toolCallId) && fact.isError) tool(fact.name).errors++;
+    } else if (fact.type === "tool.finished" && running.delete(fact.toolCallId) && fact.isError)
+      tool(fact.name).errors++;
   }
   return { rows: [...rows.values()], declared };
 }

@@ -109,7 +109,7 @@ describe("the ceiling of a call", () => {
         fc.array(fc.tuple(exchange, act), { minLength: 1, maxLength: 12 }),
         fc.infiniteStream(fc.integer({ min: 0, max: 16 })),
         (turns, framings) => {
-          const ceiling = new AnchoredCeiling();
+          const ceiling = new AnchoredCeiling(0);
           const transcript = new Transcript();
           const framingOf = new WeakMap<ModelMessage, number>();
           // A message costs the same framing every time it is sent.
@@ -129,10 +129,10 @@ describe("the ceiling of a call", () => {
                 : [],
               kind === "tools" ? [...TOOLS, ...TOOLS] : TOOLS,
             );
-            const bound = ceiling.of(call, undefined, 0);
+            const bound = ceiling.of(call);
             const reported = billed(call, (index) => framing(call.prompt[index] as ModelMessage)) + hidden(call.view);
             expect(bound).toBeGreaterThanOrEqual(reported);
-            ceiling.settled(call, reported, 0);
+            ceiling.settled(call, reported);
             transcript.append(answered);
           }
         },

@@ -1,0 +1,34 @@
+/** Work against an abort and a time limit: the first to end decides, and what comes late is ignored. */
+import { asCaveman, type CavemanError } from "./errors.ts";
+
+/** Who can be aborted; `onAbort` calls back, at once when it was already, and gives the function that forgets it. */
+export interface Abortable { readonly signal: AbortSignal; onAbort(tell: () => void): () => void }
+
+/** A signal alone. */
+export const abortable = (signal: AbortSignal): Abortable => ({
+  signal,
+  onAbort(tell) {
+    if (signal.aborted) tell();
+    else signal.addEventListener("abort", tell, { once: true });
+    return () => signal.removeEventListener("abort", tell);
+  },
+});
+
+/** The end of the work, or a rejection: the abort's reason, or what `late` says once `ms` have passed. */
+export function race<T>(work: PromiseLike<T>, on: Abortable, ms = Number.POSITIVE_INFINITY, late?: () => CavemanError): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const limit = Number.isFinite(ms) && late ? setTimeout(() => reject(late()), ms) : undefined;
+    const forget = on.onAbort(() => reject(asCaveman(on.signal.reason, "cave_run_aborted")));
+    const end = (): void => {
+      clearTimeout(limit);
+      forget();
+    };
+    work.then((value) => {
+      end();
+      resolve(value);
+    }, (error: unknown) => {
+      end();
+      reject(error);
+    });
+  });
+}
