@@ -32,6 +32,8 @@ export const SavedApprovals = Type.Object({ granted: Type.Array(Grant) });
 /** Programs that run whatever their arguments say: only the exact command is remembered. */
 const INTERPRETERS =
   /^(sh|bash|zsh|dash|ksh|fish|node|deno|bun|python[\d.]*|perl|ruby|php|lua|osascript|pwsh|env|sudo|doas|eval|exec|xargs|find|ssh|curl|wget|rm|dd|docker|kubectl|npx|bunx|uvx|make|awk|sed)$/i;
+/** Second words that run what the third names. */
+const RUNNERS = /^(run|run-script|exec|dlx|x|eval|config|alias)$/;
 /** A second word that is a subcommand and no option, path or value. */
 const SUBCOMMAND = /^[a-z][a-z0-9:-]*$/;
 
@@ -143,19 +145,25 @@ function suggested({ part, rule }: Verdict, { tool, agentPath, workspace }: Subj
   if (part.kind === "call") return base;
   if (part.kind === "command") {
     const { words, plain, unreadable } = part.command;
-    const [program, second] = words;
-    if (!plain || unreadable || program === undefined) return undefined;
-    if (INTERPRETERS.test(program) || program.includes("/")) return { ...base, command: quoted(words), exact: true };
-    return {
-      ...base,
-      command: quoted(second !== undefined && SUBCOMMAND.test(second) ? [program, second] : [program]),
-    };
+    if (!plain || unreadable || words.length === 0) return undefined;
+    const kind = kindOf(words);
+    return kind ? { ...base, command: quoted(kind) } : { ...base, command: quoted(words), exact: true };
   }
   const [path, ...others] = part.path.real;
   if (path === undefined || others.length > 0) return undefined;
   if (rule.spec.path !== undefined)
     return { ...base, path: rule.spec.path, ...(rule.spec.exact ? { exact: true } : {}) };
   return segmentsBelow(workspace, path) ? { ...base, path: "**" } : { ...base, path, exact: true };
+}
+
+/** The words that say what kind of command it is; undefined when only the whole command does. */
+function kindOf([program = "", second, third]: readonly string[]): readonly string[] | undefined {
+  if (INTERPRETERS.test(program) || program.includes("/") || second === undefined || !SUBCOMMAND.test(second))
+    return undefined;
+  if (!RUNNERS.test(second)) return [program, second];
+  return third !== undefined && SUBCOMMAND.test(third) && second.startsWith("run")
+    ? [program, second, third]
+    : undefined;
 }
 
 const quoted = (words: readonly string[]): string =>
