@@ -1,0 +1,91 @@
+/** A part of an original that answers a query: its best units by BM25, whole, in their order, with every gap marked. */
+import { unitsOf } from "./units.ts";
+
+const MOST_UNITS = 20;
+/** BM25's usual constants. */
+const K1 = 1.5;
+const B = 0.75;
+export const GAP = "… [caveman: non-adjacent] …";
+
+const STOP_WORDS = new Set(
+  "a an and are as at be by for from has have in is it its of on or that the this to was were what which with".split(
+    " ",
+  ),
+);
+
+export interface Selection {
+  readonly text: string;
+  readonly shown: number;
+  readonly of: number;
+}
+
+/** Undefined when nothing matches or the selection would not be smaller: then the whole original is the answer. */
+export function select(original: string, query: string): Selection | undefined {
+  const wanted = queryTerms(query);
+  if (wanted.length === 0) return undefined;
+  const { header, units, joint } = unitsOf(original);
+  const best = ranked(units, wanted)
+    .slice(0, MOST_UNITS)
+    .sort((a, b) => a - b);
+  if (best.length === 0) return undefined;
+  const parts: string[] = header === undefined ? [] : [header];
+  let last = -1;
+  for (const index of best) {
+    if (index !== last + 1) parts.push(GAP);
+    parts.push(units[index] ?? "");
+    last = index;
+  }
+  if (last !== units.length - 1) parts.push(GAP);
+  const text = parts.join(joint);
+  return Buffer.byteLength(text) < Buffer.byteLength(original)
+    ? { text, shown: best.length, of: units.length }
+    : undefined;
+}
+
+/** Indexes of units that hold a wanted term, the best first, earlier units before later ones of the same score. */
+function ranked(units: readonly string[], wanted: readonly string[]): number[] {
+  const counts = units.map((unit) => {
+    const terms = termsOf(unit);
+    const found = new Map<string, number>();
+    for (const term of terms) if (wanted.includes(term)) found.set(term, (found.get(term) ?? 0) + 1);
+    return { length: terms.length, found };
+  });
+  const mean = counts.reduce((sum, { length }) => sum + length, 0) / Math.max(1, counts.length);
+  const weight = new Map(
+    wanted.map((term) => {
+      const holding = counts.filter(({ found }) => found.has(term)).length;
+      return [term, Math.log(1 + (units.length - holding + 0.5) / (holding + 0.5))];
+    }),
+  );
+  const scores = counts.map(({ length, found }) => {
+    let score = 0;
+    for (const [term, times] of found)
+      score += ((weight.get(term) ?? 0) * times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / mean));
+    return score;
+  });
+  return [...scores.keys()]
+    .filter((index) => (scores[index] ?? 0) > 0)
+    .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
+}
+
+function queryTerms(query: string): string[] {
+  const terms = [...new Set(termsOf(query))];
+  const telling = terms.filter((term) => !STOP_WORDS.has(term));
+  return telling.length > 0 ? telling : terms;
+}
+
+/** Scripts that are written without spaces: their terms are pairs of neighbours. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
+
+/** Words of at least two letters, digits and underscores, in any script, without accents and case. */
+function termsOf(text: string): string[] {
+  const plain = text
+    .normalize("NFKD")
+    .replace(/\p{Mn}/gu, "")
+    .toLowerCase();
+  return (plain.match(/[\p{L}\p{N}\p{M}_]+/gu) ?? []).flatMap((word) => {
+    if (!UNSPACED.test(word)) return word.length >= 2 ? [word] : [];
+    const signs = [...word];
+    return signs.length === 1 ? signs : signs.slice(1).map((sign, index) => `${signs[index]}${sign}`);
+  });
+}

@@ -1,0 +1,42 @@
+/** `cave_retrieve`: the model fetches back what it was shown a smaller view of. */
+import { Type } from "@sinclair/typebox";
+import { CavemanError, frameworkTool, type Run, type Tool, textOf } from "../../kernel/index.ts";
+import { textOfOriginal } from "./original.ts";
+import { select } from "./query.ts";
+import type { Delivery, Scope } from "./scope.ts";
+import type { OriginalStore } from "./store.ts";
+
+export const RETRIEVE = "cave_retrieve";
+
+export function retrieveTool(run: Run, scope: Scope, store: () => OriginalStore): Tool {
+  return frameworkTool({
+    name: RETRIEVE,
+    description:
+      "Gets back the exact original behind a ccr_ handle of a marker. With query: only its matching parts. Call it when the shown view cannot answer; one broad query beats many narrow ones.",
+    input: Type.Object({ recovery_handle: Type.String(), query: Type.Optional(Type.String()) }),
+    effect: "read",
+    result: "inline",
+    execute: ({ recovery_handle: handle, query: asked = "" }, { toolCallId }) => {
+      if (!scope.has(handle)) throw new CavemanError("cave_recovery_handle_out_of_scope");
+      const query = asked.trim().replace(/\s+/g, " ");
+      const earlier = scope.earlier(handle, query);
+      if (earlier && stillShown(run, earlier))
+        return "The result of this same cave_retrieve call still stands above, unchanged. Use it, or ask without a query for the whole original.";
+      const original = textOfOriginal(store().get(handle), handle);
+      const text = query === "" || scope.exhausted(handle) ? original : (select(original, query)?.text ?? original);
+      scope.delivered(handle, query, { toolCallId, text });
+      return text;
+    },
+  });
+}
+
+/** Whether the model can still read an earlier answer: nothing cleared, compacted or shortened it. */
+function stillShown(run: Run, { toolCallId, text }: Delivery): boolean {
+  return run.transcript.view.messages.some(
+    ({ value }) =>
+      value.role === "tool" &&
+      value.content.some(
+        (part) => part.type === "tool-result" && part.toolCallId === toolCallId && textOf(part.output) === text,
+      ),
+  );
+}
