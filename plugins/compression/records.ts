@@ -55,7 +55,9 @@ export function select(records: Records, options: SelectOptions = {}): Selection
   for (let i = 0; i < Math.min(head, count); i++) kept[i] = 1;
   for (let i = Math.max(0, count - tail); i < count; i++) kept[i] = 1;
   const prose: Column[] = [];
-  for (const column of columns) if (!keepOfColumn(column, count, kept)) prose.push(column);
+  // A list of single values has nothing but them: no range stands for names there.
+  const single = columns.length === 1;
+  for (const column of columns) if (!keepOfColumn(column, count, kept, single)) prose.push(column);
   keepShapes(records, kept);
   keepRelevant(count, records.text, query, kept, queryLimit);
   if (prose.length > 0) {
@@ -69,7 +71,7 @@ export function select(records: Records, options: SelectOptions = {}): Selection
 }
 
 /** Keeps what stands out in a column. @returns false for prose, which is compared as text. */
-function keepOfColumn(column: Column, count: number, kept: Uint8Array): boolean {
+function keepOfColumn(column: Column, count: number, kept: Uint8Array, single: boolean): boolean {
   const numbers = new Float64Array(count);
   const examples = new Map<string, number[]>();
   const fault = FAULT_NAME.test(column.name);
@@ -108,7 +110,7 @@ function keepOfColumn(column: Column, count: number, kept: Uint8Array): boolean 
       if (Number.isNaN(numbers[i]) && column.at(i) !== undefined && numeric > present * 0.95) kept[i] = 1;
     return true;
   }
-  return wordy * 4 < sampled;
+  return !single && wordy * 4 < sampled;
 }
 
 /** Keeps an example of every set of present fields, as long as there are few. */
