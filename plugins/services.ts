@@ -14,6 +14,7 @@ import {
   type Usage,
   type View,
 } from "../kernel/index.ts";
+import type { Result as Compressed, CompressOptions, Compressor, ContentType } from "./compression/schema.ts";
 import type { Receipt } from "./receipt/schema.ts";
 
 /** A denomination of money: catalog dollars, or plain tokens. */
@@ -259,3 +260,16 @@ export interface Originals {
   ): string | undefined;
 }
 export const Originals = defineService<Originals>("originals");
+
+/** Smaller views of text: `plugins/compression`. One a run. */
+export interface Compression {
+  /** Adds a compressor to this run, in place of the one its type had. */
+  register(compressor: Compressor): void;
+  /** Every content type of this run with what its compressor keeps. */
+  types(): { readonly type: ContentType; readonly keeps: string }[];
+  /** What a text is. */
+  detect(text: string): ContentType;
+  /** A smaller view, or the text itself with the reason. Never rejects; lossy only when `keep` stored the original. */
+  compress(text: string, options?: CompressOptions): Promise<CompressionResult>;
+}
+export const Compression = defineService<Compression>("compression");

@@ -1,0 +1,122 @@
+/**
+ * compression: what a tool returns reaches the model smaller, and every byte that was left out can be fetched back. Taps
+ * `admitTool` (one output stage). Provides the service `Compression`; owns content detection, the compressors, the run
+ * option `compression`, the fact `compression.applied` and `caveman compress`, `detect`, `stats`, `engine`.
+ */
+import { Type } from "@sinclair/typebox";
+import { CavemanError, definePlugin, type Run } from "../../kernel/index.ts";
+import { Compression, Tokenizer } from "../services.ts";
+import { builtinRegistry } from "./builtin.ts";
+import type { Compressor } from "./compressor.ts";
+import { DETECTED } from "./content-type.ts";
+import { createEngine, type Engine } from "./engine.ts";
+import { errors } from "./errors.ts";
+import { approximately, OutputCompression } from "./output-stage.ts";
+import type { Registry } from "./registry.ts";
+
+export { builtinRegistry } from "./builtin.ts";
+export { DETECTED, FORCED } from "./content-type.ts";
+export { detect } from "./detect.ts";
+export { type CompressOptions, createEngine, type Engine, type Reason, type Report, type Result } from "./engine.ts";
+export { elided, isMarked, pointer } from "./markers.ts";
+export type { Registry } from "./registry.ts";
+export type { CompressContext, Compressed, Compressor, ContentType, DetectedType, ForcedType } from "./schema.ts";
+
+declare module "../../kernel/contract.ts" {
+  interface RunOptions {
+    /** `false` leaves the results of this run as they are. Children inherit it. */
+    compression?: false;
+  }
+}
+declare module "../../kernel/ledger.ts" {
+  interface Facts {
+    /** A tool's result was shown in a smaller view. Figures are inferred: the provider's report is what bills. */
+    "compression.applied": {
+      toolCallId: string;
+      name: string;
+      contentType: string;
+      method: string;
+      /** Tokens of the result, and of what was shown with its pointer. */
+      tokensBefore: number;
+      tokensAfter: number;
+      /** Tokens of the retrieval tool, which the first result of a run that is compressed pays for; 0 afterwards. */
+      toolTokens: number;
+      counter: string;
+      exactness: "exact" | "modelled";
+      basis: "inferred";
+      unit: string;
+      kept: number;
+      dropped: number;
+      losslessToModel: boolean;
+      recoveryHandle?: string;
+    };
+  }
+}
+
+const Options = Type.Object({
+  minChars: Type.Integer({ minimum: 200, default: 1_000, description: "Characters from which a result is looked at." }),
+  skip: Type.Array(Type.String({ enum: [...DETECTED] }), {
+    default: [],
+    description: "Content types that a run leaves as they are.",
+  }),
+});
+
+interface State {
+  registry: Registry | undefined;
+  engine: Engine | undefined;
+}
+
+export const compression = definePlugin({
+  name: "compression",
+  description: "Shows the model a smaller view of long tool results; the exact originals can be fetched back.",
+  options: Options,
+  runOptions: Type.Object({ compression: Type.Optional(Type.Literal(false)) }),
+  errors,
+  commands: () => import("./commands.ts"),
+  controls: (run) => ({ compression: run.options.compression === false ? "absent" : "active" }),
+  apply(kernel, options) {
+    const stateOf = kernel.perRun((): State => ({ registry: undefined, engine: undefined }));
+    const registryOf = (run: Run): Registry => (stateOf(run).registry ??= builtinRegistry());
+    const engineOf = (run: Run): Engine => {
+      const state = stateOf(run);
+      if (!state.engine) {
+        const tokenizer = run.find(Tokenizer);
+        state.engine = createEngine(registryOf(run), tokenizer ? (text) => tokenizer.count(text) : approximately);
+      }
+      return state.engine;
+    };
+    kernel.provide(Compression, (run) => ({
+      register: (compressor) => void registryOf(run).register(checked(compressor)),
+      types: () => registryOf(run).list(),
+      detect: (text) => engineOf(run).detect(text),
+      compress: (text, how) => engineOf(run).compress(text, how),
+    }));
+
+    const outputs = new OutputCompression(engineOf, options);
+    // Before the stage that places results: what is still too long once it is compressed is cut there.
+    kernel.hooks.admitTool.tap({ name: "compression", stage: "policy" }, (call) => {
+      // What a composite tool calls goes to its code, not to the model.
+      if (!call.parent && !isOff(call.run)) call.output(outputs.stage);
+    });
+  },
+});
+
+function isOff(run: Run): boolean {
+  for (let at: Run | undefined = run; at; at = at.parent) if (at.options.compression === false) return true;
+  return false;
+}
+
+function checked(compressor: Compressor): Compressor {
+  const { type, keeps, compress } = compressor ?? {};
+  if (
+    typeof type === "string" &&
+    /^[a-z][a-z0-9-]{0,63}$/.test(type) &&
+    typeof keeps === "string" &&
+    typeof compress === "function"
+  )
+    return compressor;
+  throw new CavemanError("cave_compressor_invalid", {
+    place: "Compression.register()",
+    received: JSON.stringify(type) ?? typeof type,
+  });
+}
