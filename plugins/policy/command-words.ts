@@ -119,6 +119,7 @@ function read(script: string, depth: number, out: SimpleCommand[], from = 0, clo
   let word: Word | undefined;
   let plain = !closing;
   let target: ">" | "&" | undefined;
+  let redirected = false;
   let parens = 0;
   let at = from;
   const open = (): Word => (word ??= { text: "", expands: false, globs: false });
@@ -136,8 +137,11 @@ function read(script: string, depth: number, out: SimpleCommand[], from = 0, clo
     endWord();
     if (target) plain = false;
     target = undefined;
+    // A redirection without a command still makes or empties its file.
+    if (words.length === 0 && redirected) out.push({ words: [], plain: false, unreadable: false });
     finish(words, plain, depth, out);
     words = [];
+    redirected = false;
   };
   const broken = (): number => {
     out.push(unreadable);
@@ -182,6 +186,7 @@ function read(script: string, depth: number, out: SimpleCommand[], from = 0, clo
       at++;
     } else if (char === "&" && next === ">") {
       endWord();
+      redirected = true;
       target = ">";
       at += script[at + 2] === ">" ? 3 : 2;
     } else if (char === "\n" || char === ";" || char === "&" || char === "|") {
@@ -238,6 +243,7 @@ function read(script: string, depth: number, out: SimpleCommand[], from = 0, clo
       // Digits that touch the sign are a descriptor.
       if (word && /^\d+$/.test(word.text) && !word.expands) word = undefined;
       endWord();
+      redirected = true;
       if (target || script.startsWith("<<", at) || next === "<" || (char === "<" && next === ">")) plain = false;
       at++;
       while (script[at] === "<" || script[at] === ">" || script[at] === "|") at++;

@@ -9,7 +9,7 @@ import { Question, subjectOf, Workspace } from "./admission.ts";
 import { Approvals, type Approve, SavedApprovals } from "./approvals.ts";
 import type { ToolPolicy } from "./decide-tool-call.ts";
 import { errors } from "./errors.ts";
-import { describeRule, PolicyRule, Rule } from "./rules.ts";
+import { describeRule, fallbackOf, PolicyRule, Rule } from "./rules.ts";
 
 export type { ApprovalAnswer, ApprovalOutcome, ApprovalRequest, Approve } from "./approvals.ts";
 export {
@@ -26,7 +26,7 @@ declare module "../../kernel/contract.ts" {
   interface RunOptions {
     /** Decides every call of a declared tool, of children and composite tools too. It can refuse, not rewrite. */
     toolPolicy?: ToolPolicy;
-    /** Asks a person about the calls a rule says to ask about; without such rules, about every call that acts. */
+    /** Asks a person about calls that a rule asks about, and about calls that act where no rule speaks. */
     approve?: Approve;
   }
 }
@@ -47,9 +47,6 @@ const Options = Type.Object({
   }),
 });
 type Options = Static<typeof Options>;
-
-/** Where nothing else is said, whoever can be asked is asked before a tool acts. */
-const ASK_BEFORE_ACTING = new Rule({ decision: "ask", effect: ["write", "idempotent", "external"] }, "approve");
 
 const callback = <T>(description: string) => Type.Optional(Type.Unsafe<T>({ description }));
 
@@ -89,7 +86,7 @@ export const policy = definePlugin({
         rules: applying,
         toolPolicy: framework ? undefined : toolPolicy,
         approve,
-        fallback: approve && !framework ? ASK_BEFORE_ACTING : undefined,
+        fallback: framework ? undefined : fallbackOf(rules, approve !== undefined),
         approvals: approvalsOf(call.run),
         approvalTimeoutMs: options.approvalTimeoutMs,
       });

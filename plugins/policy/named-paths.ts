@@ -2,8 +2,8 @@
  * The paths a tool call names, as the file system has them. A path that does not exist yet is resolved through the
  * nearest folder that does, and through a link that points at nothing.
  */
-import { readlinkSync, realpathSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
+import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** A path argument, read every way a tool may read it. */
@@ -25,6 +25,8 @@ const ENDING = /(path|paths|file|files|filename|dir|directory|folder)$/;
 const MAX_PATHS = 256;
 const MAX_DEPTH = 8;
 const MAX_LINKS = 40;
+/** Bytes of a path that any system takes. */
+const MAX_PATH = 4_096;
 
 const plainName = (key: string): string => key.toLowerCase().replaceAll(/[_-]/g, "");
 
@@ -50,7 +52,7 @@ const isPathName = (key: string, more: ReadonlySet<string>): boolean => {
 export function namedPath(written: string, base: string): NamedPath {
   try {
     const local = written.startsWith("file:") ? fileURLToPath(written) : written;
-    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(local) || local.includes("\0"))
+    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(local) || local.includes("\0") || Buffer.byteLength(local) > MAX_PATH)
       return { written, real: [], lexical: undefined };
     const lexical = resolve(base, local);
     const readings = [realPath(lexical), ...(local.split(/[\\/]/).includes("..") ? [walked(base, local)] : [])];
@@ -75,21 +77,28 @@ export function realPath(path: string, links = 0): string | undefined {
   try {
     return realpathSync.native(path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
+    if (!isAbsent(error) || links > MAX_LINKS) return undefined;
   }
-  const parent = dirname(path);
-  if (parent === path || links > MAX_LINKS) return undefined;
-  const above = realPath(parent, links);
-  if (above === undefined) return undefined;
-  let link: string;
-  try {
-    link = readlinkSync(path);
-  } catch {
-    return join(above, basename(path));
+  // From the top down: what is missing has nothing below it that would have to be looked at.
+  let at = parse(path).root;
+  const segments = path.slice(at.length).split(sep);
+  for (const [index, segment] of segments.entries()) {
+    const next = join(at, segment);
+    try {
+      if (lstatSync(next).isSymbolicLink()) {
+        const target = realPath(resolve(at, readlinkSync(next)), links + 1);
+        if (target === undefined) return undefined;
+        at = target;
+      } else at = next;
+    } catch (error) {
+      return isAbsent(error) ? join(at, ...segments.slice(index)) : undefined;
+    }
   }
-  return realPath(resolve(above, link), links + 1);
+  return at;
 }
+
+const isAbsent = (error: unknown): boolean =>
+  ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
 
 /** As the file system walks a path: `..` leaves the folder a link led to. */
 function walked(base: string, path: string): string | undefined {

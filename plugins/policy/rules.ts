@@ -162,6 +162,16 @@ function pathPattern(pattern: string, exact: boolean, refuse: (expected: string,
   return { glob: new Glob(segments, exact), below: !isAbsolute(full) };
 }
 
+/** Where no rule speaks, a tool that acts needs a person. */
+const ASK_BEFORE_ACTING = new Rule({ decision: "ask", effect: ["write", "idempotent", "external"] }, "the default");
+
+/**
+ * What holds where no rule speaks. Rules that only deny or ask leave the rest alone. A rule that allows says that not
+ * everything is, and somebody who can be asked is there to be asked: then what acts is asked about.
+ */
+export const fallbackOf = (rules: readonly Rule[], canAsk: boolean): Rule | undefined =>
+  canAsk || rules.some(({ decision }) => decision === "allow") ? ASK_BEFORE_ACTING : undefined;
+
 /** What the rules say of one part. */
 export interface Verdict {
   readonly part: Part;
