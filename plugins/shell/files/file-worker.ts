@@ -1,0 +1,98 @@
+/** The other side of the file worker: one thread a call in flight, one kept warm between calls. */
+import { Worker } from "node:worker_threads";
+import { CavemanError } from "../../../kernel/index.ts";
+import type { HardLinks } from "./boundary.ts";
+import type { Answers, FileRequest, WorkerReply } from "./protocol.ts";
+
+/** Milliseconds after which a call's thread is ended. */
+export const FILE_MS = 20_000;
+/** Heap of one thread, in MiB: a hostile file may not take the process down. */
+const HEAP_MIB = 512;
+
+export class FileWorkers {
+  readonly #root: string;
+  readonly #hardLinks: HardLinks;
+  #idle: Worker | undefined;
+
+  constructor(root: string, hardLinks: HardLinks) {
+    this.#root = root;
+    this.#hardLinks = hardLinks;
+  }
+
+  /**
+   * Has a file worker do something.
+   * @throws CavemanError what the worker found wrong; `cave_search_timeout` when it took over `FILE_MS`.
+   */
+  async ask<R extends FileRequest>(request: R, signal: AbortSignal, limitMs = FILE_MS): Promise<Answers[R["kind"]]> {
+    signal.throwIfAborted();
+    const worker = this.#take();
+    const reply = await this.#answer(worker, request, signal, limitMs);
+    if (!reply.ok) throw new CavemanError(reply.code, { message: reply.message });
+    return reply.answer as Answers[R["kind"]];
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#idle;
+    this.#idle = undefined;
+    await worker?.terminate();
+  }
+
+  #take(): Worker {
+    const kept = this.#idle;
+    this.#idle = undefined;
+    if (kept) return kept.off("exit", this.#gone).off("error", this.#gone);
+    return new Worker(new URL("./worker.ts", import.meta.url), {
+      name: "caveman files",
+      env: {},
+      stdin: false,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
+    });
+  }
+
+  #answer(worker: Worker, request: FileRequest, signal: AbortSignal, limitMs: number): Promise<WorkerReply> {
+    // A write is short, and is never cut off between its temporary file and its name.
+    const writes = request.kind === "write" || request.kind === "edit";
+    return new Promise<WorkerReply>((resolve, reject) => {
+      const end = (settle: () => void, keep: boolean): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+        worker.off("message", onReply).off("error", onError).off("exit", onExit);
+        worker.unref();
+        if (keep && !this.#idle) this.#keep(worker);
+        else this.#drop(worker);
+        settle();
+      };
+      const fail = (code: string, message: string, cause?: unknown): void =>
+        end(() => reject(new CavemanError(code, { message, cause })), false);
+      const onReply = (reply: WorkerReply): void => end(() => resolve(reply), true);
+      const onError = (error: unknown): void => fail("cave_file_operation_failed", "the file worker failed", error);
+      const onExit = (): void => fail("cave_file_operation_failed", "the file worker ended");
+      const onAbort = (): void => {
+        if (!writes) end(() => reject(signal.reason), false);
+      };
+      const timer = setTimeout(() => fail("cave_search_timeout", `the files took more than ${limitMs} ms`), limitMs);
+      signal.addEventListener("abort", onAbort, { once: true });
+      worker.ref();
+      worker.on("message", onReply).on("error", onError).on("exit", onExit);
+      worker.postMessage({
+        root: this.#root,
+        hardLinks: this.#hardLinks,
+        deadline: Date.now() + limitMs,
+        request,
+      });
+    });
+  }
+
+  #drop(worker: Worker): void {
+    // An error of a thread that nobody waits for any more is nobody's.
+    worker.on("error", () => {});
+    void worker.terminate();
+  }
+  #keep(worker: Worker): void {
+    this.#idle = worker;
+    worker.once("exit", this.#gone).once("error", this.#gone);
+  }
+  readonly #gone = (): void => {
+    this.#idle = undefined;
+  };
+}
