@@ -75,6 +75,11 @@ function failWith(error: unknown, fallback: string): void {
 
 function succeed(value: unknown): void {
   if (answered) return;
+  // Written as JSON it would only be longer, and might not fit into memory.
+  if (typeof value === "string" && value.length > (start?.maxBytes ?? 0)) {
+    fail("cave_sandbox_output_limit", "The result is more than 1 MiB.");
+    return;
+  }
   let text: string | undefined;
   try {
     text = value === undefined ? undefined : stringify(value);
@@ -95,6 +100,8 @@ function succeed(value: unknown): void {
 process.on("uncaughtException", (error) => fail("cave_sandbox_uncaught", describe(error)));
 process.on("unhandledRejection", (error) => fail("cave_sandbox_unhandled_rejection", describe(error)));
 process.once("SIGTERM", () => exit(143));
+// The pending read of descriptor 0 keeps a process that exits from ending: the host hears of it and kills.
+process.on("exit", () => fail("cave_sandbox_invalid_output", "The tool ended its process."));
 
 const inventory = (agent: InnerAgent): object => ({
   id: agent.id,
