@@ -93,7 +93,9 @@ export function payload(name: PayloadName, size = 1_000_000, seed = 7): string {
     prose: () => lines(size, (i) => (i % 6 === 5 ? "" : `${sentence()} ${sentence()}`)),
     text: () =>
       lines(size, (i) =>
-        i % 3 === 2 ? "" : `Step ${i} of the nightly transfer copied ${random(90_000)} rows to shard ${random(16)} in ${random(900)} seconds.`,
+        i % 3 === 2
+          ? ""
+          : `Step ${i} of the nightly transfer copied ${random(90_000)} rows to shard ${random(16)} in ${random(900)} seconds.`,
       ),
     yaml: () =>
       lines(size, (i) =>
@@ -113,7 +115,11 @@ export function payload(name: PayloadName, size = 1_000_000, seed = 7): string {
           : `\u001b[90m[${pad(random(24), 2)}:${pad(random(60), 2)}:${pad(random(60), 2)}]\u001b[39m \u001b[36mbuild\u001b[39m compiled src/modules/part-${random(900)}/index.ts \u001b[2m${random(300)} ms\u001b[22m`,
       ),
     search: () =>
-      lines(size, (i) => `src/modules/part-${pad(Math.floor(i / 40), 4)}/view.ts:${1 + (i % 40) * 7}:  const total = computeTotal(rows, ${random(90)});`),
+      lines(
+        size,
+        (i) =>
+          `src/modules/part-${pad(Math.floor(i / 40), 4)}/view.ts:${1 + (i % 40) * 7}:  const total = computeTotal(rows, ${random(90)});`,
+      ),
     diff: () =>
       lines(size, (i) =>
         [
@@ -129,7 +135,20 @@ export function payload(name: PayloadName, size = 1_000_000, seed = 7): string {
         ].join("\n"),
       ),
     markdown: () =>
-      lines(size, (i) => [`## Part ${i}`, "", `${sentence()} See [the guide](./guide-${i}.md).`, "", "```sh", `run --part ${i}`, "```", "", `- ${sentence()}`, ""].join("\n")),
+      lines(size, (i) =>
+        [
+          `## Part ${i}`,
+          "",
+          `${sentence()} See [the guide](./guide-${i}.md).`,
+          "",
+          "```sh",
+          `run --part ${i}`,
+          "```",
+          "",
+          `- ${sentence()}`,
+          "",
+        ].join("\n"),
+      ),
     identifiers: () => lines(size, () => Array.from({ length: 4 }, () => hex(32)).join(" ")),
   };
   return makers[name]();
