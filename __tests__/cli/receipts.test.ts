@@ -117,7 +117,7 @@ describe("receipts --html", () => {
     const html = await readFile(page, "utf8");
     expect(html.match(/<section>/g)).toHaveLength(2);
     expect(html).not.toMatch(/\b(?:src|href|url|@import)\s*[=(]|<script/i);
-    for (const title of ["Timeline of calls", "Cost by call", "Tree of agents"]) expect(html).toContain(title);
+    for (const title of ["Timeline", "Tokens by call", "Cost by call", "Tree of agents"]) expect(html).toContain(title);
     expect(html).toMatch(/<strong>shop<\/strong>.*<ul class="tree"><li><strong>child<\/strong>/);
   });
 

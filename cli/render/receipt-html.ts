@@ -15,6 +15,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; } h3 { fon
 table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .25rem .5rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; }
+td.axis { width: 60%; }
 .input { background: #5b8def; } .read { background: #58b368; } .write { background: #d9a441; } .output { background: #c65bcf; }
 .key span { display: inline-block; width: .8rem; height: .8rem; margin: 0 .3rem 0 1rem; vertical-align: -.1rem; }
 ul.tree { list-style: none; padding-left: 1.2rem; border-left: 1px solid var(--line); }
@@ -48,6 +49,8 @@ ${runs.map(section).join("\n")}
 interface Made {
   readonly agentId: string;
   readonly call: ReceiptCall;
+  /** Milliseconds from the start of the root run; undefined when its receipt keeps no times. */
+  readonly at: number | undefined;
 }
 
 function section({ when, receipt }: PageRun): string {
@@ -77,9 +80,11 @@ function section({ when, receipt }: PageRun): string {
     .filter(([, value]) => value !== "")
     .map(([name, value]) => `<tr><th scope="row">${escaped(name)}</th><td>${escaped(value)}</td></tr>`)
     .join("")}</table>
-<h3>Timeline of calls</h3>
+<h3>Timeline</h3>
+${timeline(calls, receipt.durationMs ?? 0)}
+<h3>Tokens by call</h3>
 <p class="key">tokens: <span class="input"></span>input <span class="read"></span>cache read <span class="write"></span>cache write <span class="output"></span>output</p>
-${timeline(calls)}
+${tokens(calls)}
 <h3>Cost by call</h3>
 ${costs(calls)}
 <h3>Tree of agents</h3>
@@ -87,7 +92,21 @@ ${costs(calls)}
 ${notes(receipt)}</section>`;
 }
 
-function timeline(calls: readonly Made[]): string {
+/** When each call was made and how long it took, on one axis from the start of the run to its end. */
+function timeline(calls: readonly Made[], durationMs: number): string {
+  const timed = calls.flatMap(({ at, ...made }) => (at === undefined ? [] : [{ ...made, at }]));
+  if (timed.length === 0) return "<p>No times were kept.</p>";
+  const end = timed.reduce((most, { at, call }) => Math.max(most, at + (call.latencyMs ?? 0)), Math.max(1, durationMs));
+  const rows = timed.map(({ agentId, call, at }, index) => {
+    const took = call.latencyMs ?? 0;
+    const x = (at / end) * 100;
+    const width = Math.max(0.3, (took / end) * 100);
+    return `<tr><td class="n">${index + 1}</td><td>${escaped(agentId)}</td><td class="axis"><svg aria-hidden="true" width="100%" height="12" viewBox="0 0 100 10" preserveAspectRatio="none"><rect x="${Math.min(x, 99.7).toFixed(3)}" y="0" width="${width.toFixed(3)}" height="10" fill="${call.errorCode ? COLOURS.write : COLOURS.cost}"/></svg></td><td class="n">${grouped(Math.round(at))} ms</td><td class="n">${grouped(Math.round(took))} ms</td></tr>`;
+  });
+  return `<div class="wide"><table><thead><tr><th class="n">#</th><th>agent</th><th class="axis">0 to ${grouped(Math.round(end))} ms</th><th class="n">began</th><th class="n">took</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
+}
+
+function tokens(calls: readonly Made[]): string {
   if (calls.length === 0) return "<p>No calls.</p>";
   const most = Math.max(1, ...calls.map(({ call }) => tokensOf(call)));
   const rows = calls.map(({ agentId, call }, at) => {
@@ -170,8 +189,20 @@ function notes(receipt: Receipt): string {
 }
 
 const treeOf = (receipt: Receipt): Receipt[] => [receipt, ...receipt.subagents.flatMap(treeOf)];
+/** The calls of the tree, in the order they were made where times were kept. */
 const callsOf = (receipt: Receipt): Made[] =>
-  treeOf(receipt).flatMap(({ agentId, calls }) => calls.map((call) => ({ agentId, call })));
+  treeOf(receipt)
+    .flatMap(({ agentId, calls, startedAt }) =>
+      calls.map((call) => ({
+        agentId,
+        call,
+        at:
+          startedAt === undefined || receipt.startedAt === undefined || call.atMs === undefined
+            ? undefined
+            : Math.max(0, startedAt - receipt.startedAt + call.atMs),
+      })),
+    )
+    .sort((a, b) => (a.at ?? 0) - (b.at ?? 0));
 const tokensOf = (call: ReceiptCall): number =>
   call.inputTokens + call.cacheReadTokens + call.cacheWriteTokens + call.outputTokens;
 

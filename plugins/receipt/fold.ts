@@ -85,7 +85,8 @@ function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Fo
   const children = run.children.map((child) => known(child) ?? fold(child, known));
   const prices = new Map(facts("call.priced").map((fact) => [attemptKey(fact), fact]));
   const settled = settledOf(facts);
-  const calls = callsOf(settled, facts, prices);
+  const startedAt = run.ledger.facts[0]?.at;
+  const calls = callsOf(settled, facts, prices, startedAt ?? 0);
   const resume = facts("run.resumed").at(-1);
 
   const own: Totals = {
@@ -146,6 +147,7 @@ function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Fo
     unpriced: totals.unpriced,
     ...(totals.input > 0 ? { cacheShare: totals.cacheRead / totals.input } : {}),
     turns: turnsOf(facts),
+    ...(startedAt === undefined ? {} : { startedAt }),
     ...budget.figures,
     calls,
     tools: tools.rows,
@@ -190,7 +192,12 @@ type Prices = ReadonlyMap<string, Fact<"call.priced">>;
 const picoOf = (price: Fact<"call.priced"> | undefined): bigint =>
   price && !price.unpriced ? unitsOf(price.picoUsd) : 0n;
 
-function callsOf(settled: readonly Fact<"call.settled">[], facts: FactsOf, prices: Prices): ReceiptCall[] {
+function callsOf(
+  settled: readonly Fact<"call.settled">[],
+  facts: FactsOf,
+  prices: Prices,
+  startedAt: number,
+): ReceiptCall[] {
   const clamps = new Map(facts("budget.clamped").map((fact) => [attemptKey(fact), fact.tokens]));
   const keyed = prices.size > 0 || clamps.size > 0;
   return settled.map((fact) => {
@@ -218,6 +225,8 @@ function callsOf(settled: readonly Fact<"call.settled">[], facts: FactsOf, price
       attempt: fact.attempt,
       ...(unpriced ? {} : { costUsd: usd }),
       ...(fact.errorCode ? { errorCode: fact.errorCode } : {}),
+      atMs: Math.max(0, fact.at - fact.latencyMs - startedAt),
+      latencyMs: Math.max(0, fact.latencyMs),
     };
   });
 }

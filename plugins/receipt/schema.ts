@@ -37,6 +37,8 @@ const Call = closed({
     amount("The same figure as estimatedUsd, absent when unpriced, so that a missing price is never taken for zero."),
   ),
   errorCode: Type.Optional(name()),
+  atMs: Type.Optional(amount("Milliseconds from the start of its run to the call.")),
+  latencyMs: Type.Optional(amount("Milliseconds from the call to its settlement.")),
 });
 
 const Tool = closed({
@@ -147,6 +149,7 @@ const Level = closed({
   ),
   errorCode: Type.Optional(name()),
   turns: Type.Optional(count("Model turns this run completed.")),
+  startedAt: Type.Optional(amount("When the run started, in epoch milliseconds.")),
   durationMs: Type.Optional(amount()),
   open: Type.Optional(
     Type.Boolean({ description: "The run had not ended when this was folded; stopReason says nothing yet." }),
