@@ -12,7 +12,7 @@ const MOST_FIELDS = 64;
 
 export const xml: Compressor = {
   type: "xml",
-  keeps: "The structure; of repeated siblings the first, the last, errors, extremes and one of every kind.",
+  keeps: "The structure; of repeated siblings the first, the last, errors, extremes and rare kinds.",
   compress: (input, { query }) => {
     const { root, faults } = treeOf(input, "xml");
     if (faults > 0) return undefined;

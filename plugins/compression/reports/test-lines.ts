@@ -24,6 +24,8 @@ const PASS: readonly RegExp[] = [
   /^\?\s+\S+\s+\[no test files\]/,
   /^test \S.* \.\.\. (?:bench:.*|ok(?: <[\d.]+s>)?)\s*$/,
   /^\s+(?:Compiling|Downloaded|Downloading|Fresh) \S+ v\d/,
+  // the plan of a nested TAP test
+  /^\s+1\.\.\d+\s*$/,
   // maven, gradle, dotnet, ctest, googletest, rspec documentation
   /^\[INFO\] (?:Running |Tests run: \d+, Failures: 0, Errors: 0.* -- in )/,
   /^\S.* > .* PASSED\s*$/,
@@ -47,6 +49,9 @@ const TALKS =
   /^(?:FAIL|Tests?|Test Suites|Test Files|Snapshots|Time|Ran|Duration|Start at)\b[ :]|^\s*(?:at|console\.|Expected|Received|expect)\b|^\d+ (?:passing|failing|pending)|[{};]$/;
 
 export const indentOf = (line: string): number => /^\s*/.exec(line)?.[0].length ?? 0;
+
+/** A file or a package of tests, whose time is not that of one test. */
+export const isGroup = (line: string): boolean => /^(?:PASS|ok)\s+\S+[./]/.test(line);
 
 /** How long a test took, in milliseconds. */
 export function durationOf(line: string): number | undefined {

@@ -6,7 +6,7 @@ import { isAlarming } from "../alarm.ts";
 import { relevant } from "../bm25.ts";
 import type { Compressed } from "../compressor.ts";
 import { elided } from "../markers.ts";
-import { durationOf, indentOf, isTitle, kindOf } from "./test-lines.ts";
+import { durationOf, indentOf, isGroup, isTitle, kindOf } from "./test-lines.ts";
 
 /** Lines of passing tests that a marker may stand for. */
 const LEAST = 3;
@@ -92,34 +92,41 @@ function failedStarts(lines: readonly string[], going: Uint8Array): void {
   });
 }
 
-/** A title goes when everything under it does. */
+/** A title goes when everything under it does; the name of a TAP test when its result does. */
 function titles(lines: readonly string[], going: Uint8Array): void {
-  // From the end: the next filled line, and for each depth whether something under it stays.
-  const open: { indent: number; stays: boolean }[] = [];
+  // Read from the end. For each depth: whether anything at it stays, and whether the line that comes next does.
+  const open: { readonly indent: number; stays: boolean; next: boolean }[] = [];
   for (let at = lines.length - 1; at >= 0; at--) {
     const line = lines[at] ?? "";
     if (line.trim() === "") continue;
     const indent = indentOf(line);
     let under: boolean | undefined;
-    while (open.length > 0 && (open[open.length - 1]?.indent ?? 0) > indent)
-      under = open.pop()?.stays || under || false;
-    const subtest = /^\s*# Subtest: /.test(line) && open[open.length - 1]?.indent === indent;
-    if (subtest) under = open[open.length - 1]?.stays ?? true;
+    for (let last = open.at(-1); last && last.indent > indent; last = open.at(-1)) {
+      under = under === true || last.stays;
+      open.pop();
+    }
+    const level = open.at(-1)?.indent === indent ? open.at(-1) : undefined;
+    if (/^\s*# Subtest: /.test(line)) {
+      if (level?.next === false) going[at] = 1;
+      continue;
+    }
     if (going[at] !== 1 && under === false && isTitle(line)) going[at] = 1;
-    const stays = going[at] !== 1 || under === true;
-    const last = open[open.length - 1];
-    if (last?.indent === indent && !subtest) last.stays = last.stays || stays;
-    else if (!subtest) open.push({ indent, stays });
+    const stays = going[at] !== 1;
+    if (level) {
+      level.stays ||= stays || under === true;
+      level.next = stays;
+    } else open.push({ indent, stays: stays || under === true, next: stays });
   }
 }
 
 /** The test that took longest, if that says something: twice as long as a typical one, and a tenth of a second. */
 function slowestOf(lines: readonly string[], going: Uint8Array): number {
+  const tests = (index: number): boolean => going[index] === 1 && !isGroup(lines[index] ?? "");
   const times: number[] = [];
   let slowest = -1;
   let most = 100;
   lines.forEach((line, index) => {
-    const time = going[index] === 1 ? durationOf(line) : undefined;
+    const time = tests(index) ? durationOf(line) : undefined;
     if (time === undefined) return;
     times.push(time);
     if (time > most) [most, slowest] = [time, index];

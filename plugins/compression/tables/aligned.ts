@@ -14,7 +14,7 @@ const WIDEST = 4096;
 
 export const alignedTable: Compressor = {
   type: "aligned-table",
-  keeps: "The header, the first and last rows, rows of trouble, extremes, one row of every kind.",
+  keeps: "The header, the first and last rows, rows of trouble, extremes, rows of rare kinds.",
   compress: (input, { query }) => {
     const parts = input.split(/(?<=\n)(?=[ \t]*\r?\n)/);
     let kept = 0;

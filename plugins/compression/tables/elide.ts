@@ -13,6 +13,7 @@ export type MarkerLine = (marker: string) => string;
 
 /**
  * A shorter table, without what stands around its rows; undefined when there is none.
+ * @param unit what the rows are called, in the plural
  * @param shown how a row that stays is written; default: as it was
  */
 export function shorten(
@@ -32,7 +33,7 @@ export function shorten(
   gaps.forEach(([from, to], index) => {
     for (; at < from; at++) parts.push(shown(at));
     const said = index > 0 || !summary ? "" : gaps.length > 1 ? `of all ${dropped} elided here: ${summary}` : summary;
-    parts.push(line(elided(to - from, unit, said)));
+    parts.push(line(elided(to - from, to - from === 1 ? unit.slice(0, -1) : unit, said)));
     at = to;
   });
   for (; at < rows.length; at++) parts.push(shown(at));

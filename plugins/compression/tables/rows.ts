@@ -1,6 +1,6 @@
 /**
  * Which rows of a table stay, whatever the table is written in: the first and the last, errors, what stands out in a
- * column of numbers, one of every kind in a column of kinds, what the query is about, and every row whose words are
+ * column of numbers, every row of a rare kind, what the query is about, and every row whose words are
  * neither in a kept row nor covered by what is stated of its column.
  */
 import { isAlarming } from "../alarm.ts";
@@ -42,7 +42,10 @@ const STANDING_OUT = 4;
 const STANDING_OUT_IN_ALL = 24;
 /** Characters that the statements about all columns may take. */
 const SUMMARY = 420;
-/** A cell longer than this is read, not looked up: its column is prose. */
+/** Longest list of kinds, and longest kind in it. */
+const CENSUS = 220;
+const LONGEST_KIND = 24;
+/** A cell of more words is read, not looked up: its column is prose. */
 const WORDS_OF_NAME = 3;
 
 /** What tables say of trouble, beside the words of `alarm.ts`. */
@@ -170,10 +173,10 @@ const SCALE: Readonly<Record<string, number>> = {
   d: 86400,
 };
 
+/** Rows of a rare kind; what is common is named by a statement, or by the rows that its words keep. */
 function keepKinds(columns: readonly Column[], kept: Uint8Array): void {
   for (const { kinds } of columns) {
-    for (const rows of kinds?.values() ?? [])
-      for (const row of rows.slice(0, rows.length <= RARE ? RARE : 1)) kept[row] = 1;
+    for (const rows of kinds?.values() ?? []) if (rows.length <= RARE) for (const row of rows) kept[row] = 1;
   }
 }
 
@@ -219,17 +222,35 @@ function statements(
   const ordered = [...columns].sort((a, b) => Number(a.kinds !== undefined) - Number(b.kinds !== undefined));
   for (const column of ordered) {
     if (!column.short || without.has(column.index)) continue;
-    const facts = new Invariants();
-    rows.forEach(({ cells }, row) => {
-      if (kept[row]) return;
-      facts.unit();
-      const cell = cells[column.index] ?? "";
-      if (cell !== "") facts.add(column.name, cell);
-    });
-    const text = facts.summary(120);
+    const text = census(column, kept) ?? invariant(rows, column, kept);
     if (!text || text.length + 2 > left) continue;
     left -= text.length + 2;
     found.set(column.index, text);
   }
   return new Map([...found].sort(([a], [b]) => a - b));
+}
+
+/** Every kind with the number of its rows that go. Undefined for a single kind, and for values too long to list. */
+function census({ name, kinds }: Column, kept: Uint8Array): string | undefined {
+  if (!kinds) return undefined;
+  const counts: [value: string, count: number][] = [];
+  for (const [value, rows] of kinds) {
+    const count = rows.reduce((sum, row) => sum + (kept[row] ? 0 : 1), 0);
+    if (count > 0) counts.push([value || "(empty)", count]);
+  }
+  if (counts.length < 2 || counts.some(([value]) => value.length > LONGEST_KIND || /[\p{Cc}…]/u.test(value)))
+    return undefined;
+  const text = `${name}: ${counts.map(([value, count]) => `${value}×${count}`).join(" ")}`;
+  return text.length <= CENSUS ? text : undefined;
+}
+
+function invariant(rows: readonly Row[], column: Column, kept: Uint8Array): string {
+  const facts = new Invariants();
+  rows.forEach(({ cells }, row) => {
+    if (kept[row]) return;
+    facts.unit();
+    const cell = cells[column.index] ?? "";
+    if (cell !== "") facts.add(column.name, cell);
+  });
+  return facts.summary(120);
 }

@@ -11,7 +11,7 @@ const RECORD = /^(?:-\[ RECORD \d+ \][-+]*|\*{3,} \d+\. row \*{3,})\s*$/;
 
 export const sqlResult: Compressor = {
   type: "sql-result",
-  keeps: "The header, the row count, the first and last rows, extremes, one row of every kind.",
+  keeps: "The header, the row count, the first and last rows, extremes, rows of rare kinds.",
   compress: (input, { query }) => {
     const lines = input.match(/[^\n]*\n|[^\n]+$/g) ?? [];
     return lines.some((line) => RECORD.test(line)) ? records(lines, query) : grids(lines, query);

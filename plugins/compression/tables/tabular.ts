@@ -6,7 +6,7 @@ import type { Table } from "./rows.ts";
 
 export const tabular: Compressor = {
   type: "tabular",
-  keeps: "The header, the first and last rows, errors, the extremes of every column of numbers, one row of every kind.",
+  keeps: "The header, the first and last rows, errors, the extremes of every column of numbers, rows of rare kinds.",
   compress: (input, { query }) => {
     const markdown = readMarkdown(input);
     const table = markdown ?? readDelimited(input);
