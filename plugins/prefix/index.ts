@@ -1,0 +1,128 @@
+/**
+ * Prefix: what a provider has cached of a request stays what it was. Taps `beforeCall` (restores what drifted, places
+ * cache hints; guard), `reserve` (compares the frozen request with the one before), `afterUsage` (accounts the cache),
+ * `settle` (the run's totals). Owns the cache epoch of a conversation and the facts `prefix.*`. Never touches a message.
+ */
+import { Type } from "@sinclair/typebox";
+import { type CallId, definePlugin, type Run } from "../../kernel/index.ts";
+import type { Amount } from "../services.ts";
+import type { BreakCause } from "./accounting.ts";
+import { PrefixState, SavedState } from "./conversation-state.ts";
+import { PrefixGuard } from "./guard.ts";
+
+declare module "../../kernel/ledger.ts" {
+  interface Facts {
+    /** One answered call: its cache epoch, and what the provider read of `readable` tokens it had seen before. */
+    "prefix.call": {
+      callId: CallId;
+      attempt: number;
+      epoch: number;
+      kept: boolean;
+      input: number;
+      cacheRead: number;
+      cacheWrite: number;
+      readable: number;
+    };
+    /** A drift that was undone before anything was sent. */
+    "prefix.restored": { callId: CallId; attempt: number; what: "tools" | "context" };
+    /** Cached tokens that were paid for again, and why; money only where the price list knows it. */
+    "prefix.broken": {
+      callId: CallId;
+      attempt: number;
+      epoch: number;
+      cause: BreakCause;
+      lostTokens: number;
+      lostPicoUsd?: Amount;
+      basis: "inferred";
+    };
+    /** The totals of a run that made a call. */
+    "prefix.run": {
+      calls: number;
+      kept: number;
+      restored: number;
+      breaks: number;
+      input: number;
+      cacheRead: number;
+      cacheWrite: number;
+      lostTokens: number;
+      lostPicoUsd?: Amount;
+      basis: "inferred";
+    };
+  }
+}
+
+const Count = Type.Integer({ minimum: 0 });
+const Pico = Type.Optional(Type.String({ pattern: "^\\d+$" }));
+const Inferred = Type.Literal("inferred");
+const call = { callId: Type.String(), attempt: Type.Integer({ minimum: 1 }) };
+const cache = { input: Count, cacheRead: Count, cacheWrite: Count };
+const causes = [
+  "compaction",
+  "history",
+  "tools",
+  "system",
+  "context",
+  "model",
+  "expired",
+  "settings",
+  "unexplained",
+] as const satisfies readonly BreakCause[];
+
+export const prefix = definePlugin({
+  name: "prefix",
+  description: "Keeps the prompt prefix that providers cache, places their cache hints, and accounts for every break.",
+  options: Type.Object({
+    hints: Type.Boolean({
+      default: true,
+      description: "place cache hints where the catalog says that a model takes them",
+    }),
+  }),
+  facts: {
+    "prefix.call": Type.Object({ ...call, ...cache, epoch: Count, kept: Type.Boolean(), readable: Count }),
+    "prefix.restored": Type.Object({ ...call, what: Type.Union([Type.Literal("tools"), Type.Literal("context")]) }),
+    "prefix.broken": Type.Object({
+      ...call,
+      epoch: Count,
+      cause: Type.Union(causes.map((cause) => Type.Literal(cause))),
+      lostTokens: Count,
+      lostPicoUsd: Pico,
+      basis: Inferred,
+    }),
+    "prefix.run": Type.Object({
+      ...cache,
+      calls: Count,
+      kept: Count,
+      restored: Count,
+      breaks: Count,
+      lostTokens: Count,
+      lostPicoUsd: Pico,
+      basis: Inferred,
+    }),
+  },
+  errors: {
+    cave_cache_prefix_drift: {
+      meaning: "A request did not begin with the one before it, so a provider's prompt cache could not serve it.",
+      remedy: "See the cause in the notice; keep tools, instructions and added context the same from call to call.",
+    },
+  },
+  controls: () => ({ cache_prefix: "active" }),
+  apply(kernel, { hints }) {
+    const stateOf = kernel.perConversation("prefix", SavedState, (run, saved) => new PrefixState(run, saved));
+    const guards = new WeakMap<Run, PrefixGuard>();
+    const guardOf = (run: Run): PrefixGuard => {
+      let guard = guards.get(run);
+      if (!guard) guards.set(run, (guard = new PrefixGuard(run, stateOf(run), hints)));
+      return guard;
+    };
+    kernel.hooks.beforeCall.tap({ name: "prefix:guard", stage: "guard", guard: true }, (call) =>
+      guardOf(call.run).shape(call),
+    );
+    kernel.hooks.reserve.tap({ name: "prefix:compare", stage: "check" }, (frozen) =>
+      guardOf(frozen.run).compare(frozen),
+    );
+    kernel.hooks.afterUsage.tap({ name: "prefix:account", stage: "count" }, (settled) =>
+      guardOf(settled.run).settle(settled),
+    );
+    kernel.hooks.settle.tap({ name: "prefix:totals", stage: "work" }, ({ run }) => guards.get(run)?.close());
+  },
+});
