@@ -54,10 +54,7 @@ const reach = (options: NetConnectOpts): Promise<string> =>
     socket.once("error", reject);
     socket.setTimeout(2_000, () => reject(new Error("no answer")));
   });
-const asked = (
-  emitter: { once(event: string, then: (value: never) => void): unknown },
-  event: string,
-): Promise<string> =>
+const asked = (emitter: NodeJS.EventEmitter, event: string): Promise<string> =>
   new Promise((resolve, reject) => {
     emitter.once("error", reject);
     emitter.once(event, () => resolve(event));
