@@ -35,6 +35,25 @@ describe("run", () => {
     ).toMatchObject({ schema: "caveman.agent.run-receipt.v1", agentId: "shop" });
   });
 
+  test("what each tap took is shown by the listing of plugins until the next run", async () => {
+    await using dir = await shop();
+    const listing = async () =>
+      JSON.parse((await caveman(["plugins", "--json"], { cwd: dir.path })).out) as {
+        lastRun: string | null;
+        hooks: Record<string, { name: string; lastRun?: { calls: number; totalMs: number } }[]>;
+      };
+    expect((await listing()).lastRun).toBeNull();
+    const { receipt } = JSON.parse((await caveman(["run", "agent.ts", "hi", "--json"], { cwd: dir.path })).out) as {
+      receipt: { runId: string };
+    };
+    const { lastRun, hooks } = await listing();
+    expect(lastRun).toBe(receipt.runId);
+    // Two model calls and one tool call.
+    expect(hooks.reserve?.find(({ name }) => name === "limits")?.lastRun).toMatchObject({ calls: 2 });
+    expect(hooks.admitTool?.find(({ name }) => name === "limits")?.lastRun).toMatchObject({ calls: 1 });
+    expect((await caveman(["plugins"], { cwd: dir.path })).out).toMatch(/limits +\d+\.\d\d ms in 2 calls/);
+  });
+
   test("--json is one document with the receipt; input comes from stdin with -", async () => {
     await using dir = await shop();
     const { code, out } = await caveman(["run", "agent.ts", "-", "--json"], {

@@ -23,6 +23,7 @@ import { errorJson, printError } from "../render/error.ts";
 import { liveEvents } from "../render/events.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { simulatedModel } from "../simulated.ts";
+import { keepTapTimes } from "../tap-times.ts";
 
 export async function execute(args: Args, terminal: Terminal): Promise<number> {
   if (args.json && args.stream) throw usage("--json and --stream exclude each other", "Pass one of them.");
@@ -47,6 +48,7 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
       terminal.err(
         `\n${renderReceipt(end.receipt, { color: terminal.colour, ...(await written(end, caveman, found.dir)) })}`,
       );
+    if (end.receipt) await keepTapTimes(found.dir, end.receipt.runId, caveman.kernel.taps);
     if (interrupt.signal.aborted) return EXIT.interrupted;
     if (end.error !== undefined) return EXIT.failed;
     return end.stopReason === "complete" ? EXIT.done : EXIT.stopped;
