@@ -22,4 +22,5 @@ export interface CorpusInput {
   readonly recoverable: readonly Fact[];
 }
 
-export const holds = (text: string, fact: Fact): boolean => (typeof fact === "string" ? text.includes(fact) : fact.test(text));
+export const holds = (text: string, fact: Fact): boolean =>
+  typeof fact === "string" ? text.includes(fact) : fact.test(text);

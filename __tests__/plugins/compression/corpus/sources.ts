@@ -80,7 +80,19 @@ export class Shop {
   ${methods.join("\n\n  ")}
 }
 `;
-  return { name: "shop.ts", type: "code", compressible: true, text, visible: ['import type { Clock, Logger, Store } from "./ports.ts";', "readonly holdMs: number;", "export class Shop {", /async \w+\(id: \w+Id, options: \w+Options = \{\}\): Promise<\w+> \{ \/\* caveman: \d+ lines elided \*\/ \}/], recoverable: ["throw new NotFound(", "group.sort((a, b)"] };
+  return {
+    name: "shop.ts",
+    type: "code",
+    compressible: true,
+    text,
+    visible: [
+      'import type { Clock, Logger, Store } from "./ports.ts";',
+      "readonly holdMs: number;",
+      "export class Shop {",
+      /async \w+\(id: \w+Id, options: \w+Options = \{\}\): Promise<\w+> \{ \/\* caveman: \d+ lines elided \*\/ \}/,
+    ],
+    recoverable: ["throw new NotFound(", "group.sort((a, b)"],
+  };
 }
 
 function javascript(): CorpusInput {
@@ -114,7 +126,20 @@ async function ${v}${e}(id, body) {
     .sort((a, b) => b.mean - a.mean);
 };`,
   ]);
-  return { name: "routes.js", type: "code", compressible: true, query: "reconcile carrier", text: `"use strict";\nconst express = require("express");\nconst { db, pick, FIELDS } = require("./db");\n\nconst router = express.Router();\n\n${fns.join("\n\n")}\n\nmodule.exports = { router };\n`, visible: ['const express = require("express");', "module.exports = { router };", "@param {string} id", /async function \w+\(id, body\) \{ \/\* caveman: \d+ lines elided \*\/ \}/], recoverable: ["error.status = 404;"] };
+  return {
+    name: "routes.js",
+    type: "code",
+    compressible: true,
+    query: "reconcile carrier",
+    text: `"use strict";\nconst express = require("express");\nconst { db, pick, FIELDS } = require("./db");\n\nconst router = express.Router();\n\n${fns.join("\n\n")}\n\nmodule.exports = { router };\n`,
+    visible: [
+      'const express = require("express");',
+      "module.exports = { router };",
+      "@param {string} id",
+      /async function \w+\(id, body\) \{ \/\* caveman: \d+ lines elided \*\/ \}/,
+    ],
+    recoverable: ["error.status = 404;"],
+  };
 }
 
 function tsx(): CorpusInput {
@@ -143,7 +168,18 @@ function tsx(): CorpusInput {
   );
 }`,
   ]);
-  return { name: "panels.tsx", type: "code", compressible: true, text: `import { useCallback, useState } from "react";\nimport { api } from "../api.ts";\n\nexport interface OrderProps {\n  readonly order: Order;\n  readonly onDone: (order: Order) => void;\n}\n\n${parts.join("\n\n")}\n`, visible: ['import { useCallback, useState } from "react";', "readonly onDone: (order: Order) => void;", /export function \w+Panel\(\{ \w+, onDone \}: \w+Props\): JSX\.Element \{ \/\* caveman: \d+ lines elided \*\/ \}/], recoverable: ["setProblem(String(error));"] };
+  return {
+    name: "panels.tsx",
+    type: "code",
+    compressible: true,
+    text: `import { useCallback, useState } from "react";\nimport { api } from "../api.ts";\n\nexport interface OrderProps {\n  readonly order: Order;\n  readonly onDone: (order: Order) => void;\n}\n\n${parts.join("\n\n")}\n`,
+    visible: [
+      'import { useCallback, useState } from "react";',
+      "readonly onDone: (order: Order) => void;",
+      /export function \w+Panel\(\{ \w+, onDone \}: \w+Props\): JSX\.Element \{ \/\* caveman: \d+ lines elided \*\/ \}/,
+    ],
+    recoverable: ["setProblem(String(error));"],
+  };
 }
 
 function python(): CorpusInput {
@@ -176,7 +212,21 @@ function python(): CorpusInput {
                 self._flag(row["id"], "above ceiling")
         return {city: total.quantize(CENT) for city, total in totals.items()}`,
   ]);
-  return { name: "ledger.py", type: "code", compressible: true, text: `"""Bookings and what becomes of them."""\nfrom __future__ import annotations\n\nimport logging\nfrom collections import defaultdict\nfrom dataclasses import replace\nfrom decimal import Decimal\nfrom typing import Iterable\n\nlogger = logging.getLogger(__name__)\nCENT = Decimal("0.01")\nOPEN_STATES = {"booked", "held"}\n\n\nclass Ledger:\n    """Keeps every booking twice."""\n\n    ceiling: Decimal = Decimal("50000")\n\n    def __init__(self, store, clock) -> None:\n        self._store = store\n        self._clock = clock\n\n${methods.join("\n\n")}\n`, visible: ["from decimal import Decimal", 'OPEN_STATES = {"booked", "held"}', "class Ledger:", "Raises LookupError when there is none.", /def \w+\(self, \w+: str, \*, force: bool = False\) -> \w+:/, /\.\.\. {2}# caveman: \d+ lines elided/], recoverable: ["with self._store.transaction() as tx:", 'self._flag(row["id"], "above ceiling")'] };
+  return {
+    name: "ledger.py",
+    type: "code",
+    compressible: true,
+    text: `"""Bookings and what becomes of them."""\nfrom __future__ import annotations\n\nimport logging\nfrom collections import defaultdict\nfrom dataclasses import replace\nfrom decimal import Decimal\nfrom typing import Iterable\n\nlogger = logging.getLogger(__name__)\nCENT = Decimal("0.01")\nOPEN_STATES = {"booked", "held"}\n\n\nclass Ledger:\n    """Keeps every booking twice."""\n\n    ceiling: Decimal = Decimal("50000")\n\n    def __init__(self, store, clock) -> None:\n        self._store = store\n        self._clock = clock\n\n${methods.join("\n\n")}\n`,
+    visible: [
+      "from decimal import Decimal",
+      'OPEN_STATES = {"booked", "held"}',
+      "class Ledger:",
+      "Raises LookupError when there is none.",
+      /def \w+\(self, \w+: str, \*, force: bool = False\) -> \w+:/,
+      /\.\.\. {2}# caveman: \d+ lines elided/,
+    ],
+    recoverable: ["with self._store.transaction() as tx:", 'self._flag(row["id"], "above ceiling")'],
+  };
 }
 
 function go(): CorpusInput {
@@ -214,7 +264,20 @@ func (s *Service) ${cap(v)}${e}(ctx context.Context, id string) (*${e}, error) {
 	return out
 }`,
   ]);
-  return { name: "service.go", type: "code", compressible: true, text: `package shop\n\nimport (\n\t"context"\n\t"database/sql"\n\t"fmt"\n\t"sort"\n)\n\n// Service holds what every handler needs.\ntype Service struct {\n\tdb     *sql.DB\n\tevents chan<- Event\n}\n\ntype Event struct {\n\tKind string\n\tID   string\n}\n\n${fns.join("\n\n")}\n`, visible: ["package shop", '"database/sql"', "type Service struct {", "events chan<- Event", /func \(s \*Service\) \w+\(ctx context\.Context, id string\) \(\*\w+, error\) \{ \/\* caveman: \d+ lines elided \*\/ \}/], recoverable: ["defer tx.Rollback()", "sort.Slice(out[city]"] };
+  return {
+    name: "service.go",
+    type: "code",
+    compressible: true,
+    text: `package shop\n\nimport (\n\t"context"\n\t"database/sql"\n\t"fmt"\n\t"sort"\n)\n\n// Service holds what every handler needs.\ntype Service struct {\n\tdb     *sql.DB\n\tevents chan<- Event\n}\n\ntype Event struct {\n\tKind string\n\tID   string\n}\n\n${fns.join("\n\n")}\n`,
+    visible: [
+      "package shop",
+      '"database/sql"',
+      "type Service struct {",
+      "events chan<- Event",
+      /func \(s \*Service\) \w+\(ctx context\.Context, id string\) \(\*\w+, error\) \{ \/\* caveman: \d+ lines elided \*\/ \}/,
+    ],
+    recoverable: ["defer tx.Rollback()", "sort.Slice(out[city]"],
+  };
 }
 
 function rust(): CorpusInput {
@@ -246,7 +309,19 @@ function rust(): CorpusInput {
         totals
     }`,
   ]);
-  return { name: "shop.rs", type: "code", compressible: true, text: `//! The shop's rules.\nuse std::collections::BTreeMap;\n\nuse crate::store::{Event, Store};\n\n#[derive(Debug, thiserror::Error)]\npub enum ShopError {\n    #[error("no record {0}")]\n    Missing(String),\n    #[error("{id} is locked")]\n    Locked { id: String },\n    #[error("outbox: {0}")]\n    Outbox(String),\n}\n\npub struct Shop<S: Store> {\n    store: S,\n    ceiling: u64,\n}\n\nimpl<S: Store> Shop<S> {\n${fns.join("\n\n")}\n}\n`, visible: ["pub enum ShopError {", "Locked { id: String },", "impl<S: Store> Shop<S> {", /pub async fn \w+\(&mut self, id: \w+\) -> Result<\w+, ShopError> \{ \/\* caveman: \d+ lines elided \*\/ \}/], recoverable: ["entry.saturating_add(row.cents)"] };
+  return {
+    name: "shop.rs",
+    type: "code",
+    compressible: true,
+    text: `//! The shop's rules.\nuse std::collections::BTreeMap;\n\nuse crate::store::{Event, Store};\n\n#[derive(Debug, thiserror::Error)]\npub enum ShopError {\n    #[error("no record {0}")]\n    Missing(String),\n    #[error("{id} is locked")]\n    Locked { id: String },\n    #[error("outbox: {0}")]\n    Outbox(String),\n}\n\npub struct Shop<S: Store> {\n    store: S,\n    ceiling: u64,\n}\n\nimpl<S: Store> Shop<S> {\n${fns.join("\n\n")}\n}\n`,
+    visible: [
+      "pub enum ShopError {",
+      "Locked { id: String },",
+      "impl<S: Store> Shop<S> {",
+      /pub async fn \w+\(&mut self, id: \w+\) -> Result<\w+, ShopError> \{ \/\* caveman: \d+ lines elided \*\/ \}/,
+    ],
+    recoverable: ["entry.saturating_add(row.cents)"],
+  };
 }
 
 function java(): CorpusInput {
@@ -280,7 +355,20 @@ function java(): CorpusInput {
         return totals;
     }`,
   ]);
-  return { name: "ShopService.java", type: "code", compressible: true, text: `package com.acme.shop;\n\nimport java.math.BigDecimal;\nimport java.math.RoundingMode;\nimport java.util.List;\nimport java.util.Map;\nimport java.util.TreeMap;\n\n/** The rules of the shop. */\n@Service\npublic class ShopService {\n    private static final int MAX_LINES = 200;\n    private final Clock clock;\n\n    public ShopService(Clock clock) {\n        this.clock = clock;\n    }\n\n${fns.join("\n\n")}\n}\n`, visible: ["package com.acme.shop;", "import java.util.TreeMap;", "private static final int MAX_LINES = 200;", "@Transactional", /public \w+ \w+\(String id, boolean force\) throws ShopException \{ \/\* caveman: \d+ lines elided \*\/ \}/], recoverable: ["publisher.publishEvent("] };
+  return {
+    name: "ShopService.java",
+    type: "code",
+    compressible: true,
+    text: `package com.acme.shop;\n\nimport java.math.BigDecimal;\nimport java.math.RoundingMode;\nimport java.util.List;\nimport java.util.Map;\nimport java.util.TreeMap;\n\n/** The rules of the shop. */\n@Service\npublic class ShopService {\n    private static final int MAX_LINES = 200;\n    private final Clock clock;\n\n    public ShopService(Clock clock) {\n        this.clock = clock;\n    }\n\n${fns.join("\n\n")}\n}\n`,
+    visible: [
+      "package com.acme.shop;",
+      "import java.util.TreeMap;",
+      "private static final int MAX_LINES = 200;",
+      "@Transactional",
+      /public \w+ \w+\(String id, boolean force\) throws ShopException \{ \/\* caveman: \d+ lines elided \*\/ \}/,
+    ],
+    recoverable: ["publisher.publishEvent("],
+  };
 }
 
 function cLanguage(): CorpusInput {
@@ -318,7 +406,19 @@ int ${v}_${low(e)}(struct table *table, size_t place, const char *reason)
 	return sum;
 }`,
   ]);
-  return { name: "table.c", type: "code", compressible: true, text: `#include <errno.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <time.h>\n#include "journal.h"\n\n#define RECORD_LOCKED (1u << 0)\n#define RECORD_VOID   (1u << 1)\n\nstruct record {\n\tuint64_t cents;\n\tuint32_t flags;\n\tuint32_t revision;\n\ttime_t touched;\n};\n\n${fns.join("\n\n")}\n`, visible: ['#include "journal.h"', "#define RECORD_LOCKED (1u << 0)", "uint32_t revision;", /int \w+\(struct table \*table, size_t place, const char \*reason\)\s*\{ \/\* caveman: \d+ lines elided \*\/ \}/], recoverable: ["return -EBUSY;"] };
+  return {
+    name: "table.c",
+    type: "code",
+    compressible: true,
+    text: `#include <errno.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <time.h>\n#include "journal.h"\n\n#define RECORD_LOCKED (1u << 0)\n#define RECORD_VOID   (1u << 1)\n\nstruct record {\n\tuint64_t cents;\n\tuint32_t flags;\n\tuint32_t revision;\n\ttime_t touched;\n};\n\n${fns.join("\n\n")}\n`,
+    visible: [
+      '#include "journal.h"',
+      "#define RECORD_LOCKED (1u << 0)",
+      "uint32_t revision;",
+      /int \w+\(struct table \*table, size_t place, const char \*reason\)\s*\{ \/\* caveman: \d+ lines elided \*\/ \}/,
+    ],
+    recoverable: ["return -EBUSY;"],
+  };
 }
 
 function cpp(): CorpusInput {
@@ -353,19 +453,67 @@ Result<${e}> Shop::${v}${e}(const Id& id, Options options) {
   return totals;
 }`,
   ]);
-  return { name: "shop.cpp", type: "code", compressible: true, text: `#include <algorithm>\n#include <map>\n#include <mutex>\n#include <span>\n#include <string>\n\n#include "shop.hpp"\n\nnamespace acme::shop {\n\nconstexpr std::int64_t kCeiling = 5'000'000;\n\n${fns.join("\n\n")}\n\n}  // namespace acme::shop\n`, visible: ['#include "shop.hpp"', "namespace acme::shop {", "kCeiling = 5'000'000", /Result<\w+> Shop::\w+\(const Id& id, Options options\) \{ \/\* caveman: \d+ lines elided \*\/ \}/], recoverable: ["std::unique_lock lock{mutex_};"] };
+  return {
+    name: "shop.cpp",
+    type: "code",
+    compressible: true,
+    text: `#include <algorithm>\n#include <map>\n#include <mutex>\n#include <span>\n#include <string>\n\n#include "shop.hpp"\n\nnamespace acme::shop {\n\nconstexpr std::int64_t kCeiling = 5'000'000;\n\n${fns.join("\n\n")}\n\n}  // namespace acme::shop\n`,
+    visible: [
+      '#include "shop.hpp"',
+      "namespace acme::shop {",
+      "kCeiling = 5'000'000",
+      /Result<\w+> Shop::\w+\(const Id& id, Options options\) \{ \/\* caveman: \d+ lines elided \*\/ \}/,
+    ],
+    recoverable: ["std::unique_lock lock{mutex_};"],
+  };
 }
 
 function declarations(): CorpusInput {
   const c = new Chance(90);
-  const types = times(60, (i) => `export interface ${c.of(ENTITIES)}${i} {\n${times(c.whole(2, 5), () => `  readonly ${c.words(1)}${c.whole(1, 99)}: ${c.of(["string", "number", "boolean", "readonly string[]"])};`).join("\n")}\n}`);
-  return { name: "types.d.ts", type: "code", compressible: false, why: "declarations without bodies", text: `${types.join("\n\n")}\n`, visible: [types[30] as string], recoverable: [] };
+  const types = times(
+    60,
+    (i) =>
+      `export interface ${c.of(ENTITIES)}${i} {\n${times(c.whole(2, 5), () => `  readonly ${c.words(1)}${c.whole(1, 99)}: ${c.of(["string", "number", "boolean", "readonly string[]"])};`).join("\n")}\n}`,
+  );
+  return {
+    name: "types.d.ts",
+    type: "code",
+    compressible: false,
+    why: "declarations without bodies",
+    text: `${types.join("\n\n")}\n`,
+    visible: [types[30] as string],
+    recoverable: [],
+  };
 }
 
 function broken(): CorpusInput {
   const c = new Chance(91);
-  const out = times(50, () => `def ${c.of(VERBS)}_${c.of(SERVICES)}(self:\n    if x = ${c.whole(1, 9)} {\n        return ((${c.words(1)}\n    else\n`);
-  return { name: "broken.py", type: "code", compressible: false, why: "does not parse", text: `import os\n${out.join("\n")}`, visible: ["import os"], recoverable: [out[20] as string] };
+  const out = times(
+    50,
+    () =>
+      `def ${c.of(VERBS)}_${c.of(SERVICES)}(self:\n    if x = ${c.whole(1, 9)} {\n        return ((${c.words(1)}\n    else\n`,
+  );
+  return {
+    name: "broken.py",
+    type: "code",
+    compressible: false,
+    why: "does not parse",
+    text: `import os\n${out.join("\n")}`,
+    visible: ["import os"],
+    recoverable: [out[20] as string],
+  };
 }
 
-export const sources = (): CorpusInput[] => [typescript(), javascript(), tsx(), python(), go(), rust(), java(), cLanguage(), cpp(), declarations(), broken()];
+export const sources = (): CorpusInput[] => [
+  typescript(),
+  javascript(),
+  tsx(),
+  python(),
+  go(),
+  rust(),
+  java(),
+  cLanguage(),
+  cpp(),
+  declarations(),
+  broken(),
+];
