@@ -70,7 +70,7 @@ export class Shell {
     });
   }
 
-  async close(): Promise<void> {
-    await Promise.all([this.sessions.close(), this.files.close()]);
+  close(): Promise<void> {
+    return this.sessions.close();
   }
 }

@@ -7,7 +7,7 @@ import { type ShellToolName, type ShellToolsOptions, settled } from "./options.t
 import { grepTool } from "./search/grep-tool.ts";
 import { Shell } from "./shell.ts";
 
-/** Tools for an agent's definition. What they started and keep warm is ended by `close()`, or with the process. */
+/** Tools for an agent's definition. Commands they started are ended by `close()`, or with the process. */
 export type ShellTools = readonly Tool[] & { close(): Promise<void> };
 
 /**

@@ -9,10 +9,15 @@ export const FILE_MS = 20_000;
 /** Heap of one thread, in MiB: a hostile file may not take the process down. */
 const HEAP_MIB = 512;
 
+/** Between calls a thread knows nothing of the last one, so the whole process keeps one warm. */
+let idle: Worker | undefined;
+const gone = (): void => {
+  idle = undefined;
+};
+
 export class FileWorkers {
   readonly #root: string;
   readonly #hardLinks: HardLinks;
-  #idle: Worker | undefined;
 
   constructor(root: string, hardLinks: HardLinks) {
     this.#root = root;
@@ -25,28 +30,10 @@ export class FileWorkers {
    */
   async ask<R extends FileRequest>(request: R, signal: AbortSignal, limitMs = FILE_MS): Promise<Answers[R["kind"]]> {
     signal.throwIfAborted();
-    const worker = this.#take();
+    const worker = take();
     const reply = await this.#answer(worker, request, signal, limitMs);
     if (!reply.ok) throw new CavemanError(reply.code, { message: reply.message });
     return reply.answer as Answers[R["kind"]];
-  }
-
-  async close(): Promise<void> {
-    const worker = this.#idle;
-    this.#idle = undefined;
-    await worker?.terminate();
-  }
-
-  #take(): Worker {
-    const kept = this.#idle;
-    this.#idle = undefined;
-    if (kept) return kept.off("exit", this.#gone).off("error", this.#gone);
-    return new Worker(new URL("./worker.ts", import.meta.url), {
-      name: "caveman files",
-      env: {},
-      stdin: false,
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
-    });
   }
 
   #answer(worker: Worker, request: FileRequest, signal: AbortSignal, limitMs: number): Promise<WorkerReply> {
@@ -58,8 +45,8 @@ export class FileWorkers {
         signal.removeEventListener("abort", onAbort);
         worker.off("message", onReply).off("error", onError).off("exit", onExit);
         worker.unref();
-        if (keep && !this.#idle) this.#keep(worker);
-        else this.#drop(worker);
+        if (keep && !idle) park(worker);
+        else drop(worker);
         settle();
       };
       const fail = (code: string, message: string, cause?: unknown): void =>
@@ -82,17 +69,23 @@ export class FileWorkers {
       });
     });
   }
+}
 
-  #drop(worker: Worker): void {
-    // An error of a thread that nobody waits for any more is nobody's.
-    worker.on("error", () => {});
-    void worker.terminate();
-  }
-  #keep(worker: Worker): void {
-    this.#idle = worker;
-    worker.once("exit", this.#gone).once("error", this.#gone);
-  }
-  readonly #gone = (): void => {
-    this.#idle = undefined;
-  };
+function take(): Worker {
+  const kept = idle;
+  idle = undefined;
+  if (kept) return kept.off("exit", gone).off("error", gone);
+  const resourceLimits = { maxOldGenerationSizeMb: HEAP_MIB };
+  return new Worker(new URL("./worker.ts", import.meta.url), { name: "caveman files", env: {}, resourceLimits });
+}
+
+function park(worker: Worker): void {
+  idle = worker;
+  worker.once("exit", gone).once("error", gone);
+}
+
+function drop(worker: Worker): void {
+  // An error of a thread that nobody waits for any more is nobody's.
+  worker.on("error", () => {});
+  void worker.terminate();
 }
