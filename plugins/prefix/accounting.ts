@@ -16,7 +16,7 @@ export interface Expectation {
   /** Gross input of the request before, in the provider's own count: what a kept prefix can be read from. */
   readonly before: number;
   /** Share of the request's bytes that the request before did not hold. */
-  readonly freshShare: number;
+  readonly freshShare: () => number;
   /** Milliseconds since the request before. */
   readonly idleMs: number;
   /** Whether settings that vendors cache by are other ones. */
@@ -42,13 +42,19 @@ export function missOf(usage: Usage, expected: Expectation, row: Row | undefined
   const { mode, minPrefix = LEAST_PREFIX, ttl } = row?.cache ?? { mode: "unknown" };
   const caches = warm || mode === "explicit" || mode === "implicit";
   const late = ttl !== undefined && idleMs > ttl * 1_000;
-  // What is neither read nor new was known to the cache and is paid for again.
-  const fresh = Math.ceil(usage.input * Math.min(1, freshShare));
-  const lost = caches && before >= minPrefix ? Math.max(0, Math.min(before, usage.input - fresh) - usage.cacheRead) : 0;
+  const lost = (): number => {
+    if (!caches || before < minPrefix) return 0;
+    // What is neither read nor new was known to the cache and is paid for again.
+    const fresh = Math.ceil(usage.input * Math.min(1, freshShare()));
+    return Math.max(0, Math.min(before, usage.input - fresh) - usage.cacheRead);
+  };
   // What had outlived its time would not have been read whatever the request looked like.
-  if (cause) return { cause, lostTokens: late ? 0 : lost };
-  if (!warm || lost === 0 || usage.cacheRead >= before * READ_ENOUGH) return undefined;
-  return { cause: late ? "expired" : settingsChanged ? "settings" : "unexplained", lostTokens: lost };
+  if (cause) return { cause, lostTokens: late ? 0 : lost() };
+  if (!warm || usage.cacheRead >= before * READ_ENOUGH) return undefined;
+  const lostTokens = lost();
+  return lostTokens === 0
+    ? undefined
+    : { cause: late ? "expired" : settingsChanged ? "settings" : "unexplained", lostTokens };
 }
 
 /** What the lost tokens cost over reading them from the cache; undefined when the price list does not say. */

@@ -38,25 +38,26 @@ export const isSaved = (sent: Sent): sent is SavedRequest => "chain" in sent;
 export interface Comparison {
   /** Absent when the new request begins with the one before. */
   readonly cause?: Cause;
-  /** UTF-8 bytes of the new view that were not part of the one before. */
-  readonly freshBytes: number;
+  /** UTF-8 bytes of the new view that were not part of the one before: asked for when something was lost. */
+  readonly freshBytes: () => number;
 }
 
 /** Compares a request with the one before it in its epoch. */
 export function compare(before: Sent, now: Request, rewritten: "compaction" | "history"): Comparison {
   if (isSaved(before)) return compareSaved(before, now);
   const shared = sharedMessages(before.view, now.view);
-  const appended = now.view.bytes - now.view.bytesUpTo(before.view.length);
-  if (!sameTexts(before.system, now.system)) return { cause: "system", freshBytes: appended };
-  if (!sameTools(before.tools, now.tools)) return { cause: "tools", freshBytes: appended };
-  if (shared < before.view.length) return { cause: rewritten, freshBytes: newBytes(before.view, now.view, shared) };
-  return sameContext(before, now) ? { freshBytes: appended } : { cause: "context", freshBytes: appended };
+  const freshBytes = (): number => now.view.bytes - now.view.bytesUpTo(before.view.length);
+  if (!sameTexts(before.system, now.system)) return { cause: "system", freshBytes };
+  if (!sameTools(before.tools, now.tools)) return { cause: "tools", freshBytes };
+  if (shared < before.view.length)
+    return { cause: rewritten, freshBytes: () => newBytes(before.view, now.view, shared) };
+  return sameContext(before, now) ? { freshBytes } : { cause: "context", freshBytes };
 }
 
 /** Compares the first request of a model with the newest one of another model: nothing of it is in this one's cache. */
 export function otherModel(before: Sent, now: Request): Comparison {
   const shared = isSaved(before) ? Math.min(before.count, now.view.length) : sharedMessages(before.view, now.view);
-  return { cause: "model", freshBytes: now.view.bytes - now.view.bytesUpTo(shared) };
+  return { cause: "model", freshBytes: () => now.view.bytes - now.view.bytesUpTo(shared) };
 }
 
 function compareSaved(before: SavedRequest, now: Request): Comparison {
@@ -70,7 +71,7 @@ function compareSaved(before: SavedRequest, now: Request): Comparison {
           : before.context
             ? "context"
             : undefined;
-  const freshBytes = now.view.bytes - now.view.bytesUpTo(before.count);
+  const freshBytes = (): number => now.view.bytes - now.view.bytesUpTo(before.count);
   return cause ? { cause, freshBytes } : { freshBytes };
 }
 

@@ -143,7 +143,7 @@ export class PrefixGuard {
       ? compare(before.sent, request, sent ? "compaction" : "history")
       : newest
         ? otherModel(newest.sent, request)
-        : { freshBytes: view.bytes };
+        : { freshBytes: () => view.bytes };
     const { reasoning, toolChoice, providerOptions } = frozen.request;
     const settings = this.#digest(JSON.stringify([reasoning, toolChoice, providerOptions]));
     this.#pending = { frozen, request, before: newest, comparison, settings };
@@ -168,7 +168,7 @@ export class PrefixGuard {
     const expected: Expectation = {
       cause,
       before: before?.input ?? 0,
-      freshShare: comparison.freshBytes / Math.max(1, request.view.bytes + frozen.overheadBytes),
+      freshShare: () => comparison.freshBytes() / Math.max(1, request.view.bytes + frozen.overheadBytes),
       idleMs: at - (before?.at ?? at),
       settingsChanged: before !== undefined && before.settings !== settings,
       warm: before?.warm === true,
