@@ -2,7 +2,7 @@
  * The paths a tool call names, as the file system has them. A path that does not exist yet is resolved through the
  * nearest folder that does, and through a link that points at nothing.
  */
-import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { lstatSync, readlinkSync, realpathSync, type Stats } from "node:fs";
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -74,29 +74,40 @@ export function segmentsBelow(folder: string, path: string): string[] | undefine
 
 /** The real path of what exists, or will when it is made. Undefined when it cannot be told. */
 export function realPath(path: string, links = 0): string | undefined {
+  if (links > MAX_LINKS) return undefined;
   try {
-    return realpathSync.native(path);
-  } catch (error) {
-    if (!isAbsent(error) || links > MAX_LINKS) return undefined;
-  }
-  // From the top down: what is missing has nothing below it that would have to be looked at.
-  let at = parse(path).root;
-  const segments = path.slice(at.length).split(sep);
-  for (const [index, segment] of segments.entries()) {
-    const next = join(at, segment);
-    try {
-      if (lstatSync(next).isSymbolicLink()) {
-        const target = realPath(resolve(at, readlinkSync(next)), links + 1);
-        if (target === undefined) return undefined;
-        at = target;
-      } else at = next;
-    } catch (error) {
-      return isAbsent(error) ? join(at, ...segments.slice(index)) : undefined;
+    if (there(path)) return realpathSync.native(path);
+    // From the top down: what is missing has nothing below it that would have to be looked at.
+    let at: string | undefined = parse(path).root;
+    const segments = path.slice(at.length).split(sep);
+    for (const [index, segment] of segments.entries()) {
+      if (at === undefined) return undefined;
+      const next: string = join(at, segment);
+      const found = there(next);
+      if (!found) return join(at, ...segments.slice(index));
+      at = found.isSymbolicLink() ? realPath(resolve(at, readlinkSync(next)), links + 1) : next;
     }
+    return at;
+  } catch (error) {
+    // A link that points at nothing: it is there, and has no real path yet.
+    return isAbsent(error) && there(path)?.isSymbolicLink() ? beyond(path, links) : undefined;
   }
-  return at;
 }
 
+/** Where a link at the end of a path leads. */
+function beyond(path: string, links: number): string | undefined {
+  const folder = realPath(dirname(path), links + 1);
+  return folder && realPath(resolve(folder, readlinkSync(path)), links + 1);
+}
+
+function there(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
 const isAbsent = (error: unknown): boolean =>
   ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
 

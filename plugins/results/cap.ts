@@ -96,9 +96,9 @@ function boundary(text: string, at: number, from: number, way: -1 | 1): number {
   return found.segment.length >= WINDOW ? whole : start + found.index + found.segment.length;
 }
 
-/** Line ends in a text. */
+/** Line ends in a text. Unit by unit: a search for each would be slow where lines are short. */
 export function countLines(text: string): number {
   let count = 0;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) === 10) count++;
   return count;
 }

@@ -227,6 +227,7 @@ describe("a path rule", () => {
     "src/../secrets/key",
     "src/out/x",
     "src/dangling",
+    "src/dangling/x",
     "src/alias/key",
     "src/out/../x",
     "src/loop1",
@@ -260,6 +261,10 @@ describe("a path rule", () => {
   });
   test("reads a path that does not exist yet through a link that points at nothing", () => {
     expect(realPath(join(workspace, "src/dangling"))).toBe(join(outside, "not-yet"));
+    expect(realPath(join(workspace, "src/dangling/x/y"))).toBe(join(outside, "not-yet/x/y"));
+    expect(realPath(join(workspace, "src/a.ts/below"))).toBe(join(workspace, "src/a.ts/below"));
+    expect(realPath(join(workspace, "src/loop1"))).toBeUndefined();
+    expect(realPath(join(workspace, "src/loop1/x"))).toBeUndefined();
   });
   test("counts too many paths as unknown", () => {
     const paths = Array.from({ length: 300 }, () => "src/a.ts");

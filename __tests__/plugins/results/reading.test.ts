@@ -36,7 +36,8 @@ describe("a stored output", () => {
         const text = lines.map((part) => part.replaceAll(/[\r\n]/g, "")).join("\n");
         fc.pre(text !== "" && text.isWellFormed());
         const { store, handle } = fresh(text);
-        expect(readAll(store, handle).text.replace(/\n$/, "")).toBe(text.replace(/\n$/, ""));
+        // The last line end is not told from the frame.
+        expect(readAll(store, handle).text).toBe(text.replace(/\n$/, ""));
       }),
       { numRuns: 60 },
     );
@@ -113,7 +114,7 @@ describe("the store", () => {
           expect(store.bytes).toBeLessThanOrEqual(MAX_STORE_BYTES);
         }
       }),
-      { numRuns: 15 },
+      { numRuns: 8 },
     );
   });
 });
