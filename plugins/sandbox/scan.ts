@@ -111,7 +111,7 @@ function regexEnd(source: string, start: number): number {
 
 /** Every `require(…)` and `new URL(…, import.meta.url)` of a source; an alias of `require` counts as computed. */
 export function references(source: string): Reference[] {
-  if (!/require|\bURL\b/.test(source)) return [];
+  if (!/[rR]equire|\bURL\b/.test(source)) return [];
   const list = tokens(source);
   const found: Reference[] = [];
   const text = (index: number): string => list[index]?.text ?? "";

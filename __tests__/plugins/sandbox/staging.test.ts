@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { agent, type CavemanError, schema, subagent, tool } from "../../../kernel/index.ts";
@@ -122,7 +122,7 @@ describe("the source graph", () => {
     ],
     [
       "a template with a hole",
-      { "entry.ts": "const n = 1; await import(`./a${n}.ts`);" },
+      { "entry.ts": "const n = 1; await import(`./a\u0024{n}.ts`);" },
       "cave_sandbox_source_computed entry.ts:1",
     ],
     [
@@ -147,7 +147,6 @@ describe("the source graph", () => {
     ],
     ["a missing module", { "entry.ts": 'import "./gone.ts";' }, "cave_sandbox_source_unresolved entry.ts:1"],
     ["a missing package", { "entry.ts": 'import "no-such-package";' }, "cave_sandbox_source_unresolved entry.ts:1"],
-    ["a file outside the root", { "entry.ts": 'import "../outside.ts";' }, "cave_sandbox_source_unresolved entry.ts:1"],
     ["a native addon", { "entry.ts": 'import "./x.node";', "x.node": "" }, "cave_sandbox_source_unsupported x.node"],
     ["an enum", { "entry.ts": "export enum A { B }" }, "cave_sandbox_source_unsupported entry.ts"],
     ["what does not parse", { "entry.ts": "import {" }, "cave_sandbox_source_unsupported entry.ts"],
@@ -155,16 +154,17 @@ describe("the source graph", () => {
     expect(await refusal(files)).toBe(expected);
   });
 
-  test("refuses links that lead out of the root, and a folder in place of a file", async () => {
+  test("refuses paths and links that lead out of the root, and a folder in place of a file", async () => {
     const outside = project({ "secret.ts": "export default 1;" });
     const dir = project({
       "entry.ts": 'import "./link.ts";',
       "url.ts": 'export const u = new URL("./link.ts", import.meta.url);',
       "folder/x": "",
     });
+    writeFileSync(join(dir, "climb.ts"), `import "../${basename(outside)}/secret.ts";`);
     symlinkSync(join(outside, "secret.ts"), join(dir, "link.ts"));
     symlinkSync(join(outside, "secret.ts"), join(dir, "entry-link.ts"));
-    for (const entry of ["entry.ts", "url.ts"])
+    for (const entry of ["entry.ts", "url.ts", "climb.ts"])
       await expect(graph(dir, entry)).rejects.toMatchObject({ code: "cave_tool_sandbox_source_escapes_root" });
     for (const entry of ["entry-link.ts", "folder"])
       await expect(graph(dir, entry)).rejects.toMatchObject({ code: "cave_tool_sandbox_entry_escapes_root" });
@@ -215,12 +215,12 @@ describe("the source graph", () => {
 describe("the scanner", () => {
   test.each([
     ['require("a")', ["a"]],
-    ["`${require('b')}` + `require('no')`", ["b"]],
+    ["`\u0024{require('b')}` + `require('no')`", ["b"]],
     ["/require('no')/.test(x); require('c')", ["c"]],
     ["x / y / require('d')", ["d"]],
     ["// require('no')\n/* require('no') */ require('e')", ["e"]],
     ["'require(\"no\")'; object.require('no'); module.require('f')", ["f"]],
-    ["`a${`b${require('g')}`}c`", ["g"]],
+    ["`a\u0024{`b\u0024{require('g')}`}c`", ["g"]],
   ])("finds what %s loads", (source, expected) => {
     expect(references(source).map(({ literal }) => literal)).toEqual(expected);
   });
