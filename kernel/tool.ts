@@ -2,7 +2,7 @@
 import type { Denial, Hold, HoldSpec, OutputStage, Run, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
 import type { Tool, ToolContext } from "./definition.ts";
 import { sha256 } from "./digest.ts";
-import { CavemanError, codeOf, describe } from "./errors.ts";
+import { asCaveman, CavemanError, codeOf, describe } from "./errors.ts";
 import { type HoldCount, Holds } from "./holds.ts";
 import { type HookSet, isDenial, isThenable } from "./hooks.ts";
 import type { CallId } from "./ledger.ts";
@@ -191,6 +191,8 @@ class Finished {
 
 function perform(call: Pending, tool: Tool, input: unknown): unknown {
   const { run } = call;
+  // Whoever was told that the tool starts may have aborted the run.
+  if (run.signal.aborted) throw asCaveman(run.signal.reason, "cave_run_aborted");
   if (call.recorded) return call.recorded(input);
   // Made when the tool first looks at its signal: most never do.
   let limit: AbortController | undefined;
@@ -202,10 +204,8 @@ function perform(call: Pending, tool: Tool, input: unknown): unknown {
     return limit.signal;
   };
   const context: ToolContext = { get signal() { return signal(); }, toolCallId: call.toolCallId, call: (name, value) => nested(call, name, value) };
-  let answer: unknown;
-  if (call.executorOf) answer = call.executorOf(input, signal());
-  else if (tool.subagent) return spawned(call, tool, input);
-  else answer = tool.execute(input, context);
+  if (tool.subagent && !call.executorOf) return spawned(call, tool, input);
+  const answer = call.executorOf ? call.executorOf(input, signal()) : tool.execute(input, context);
   if (!isThenable(answer)) return answer;
   const late = (): CavemanError => new CavemanError("cave_tool_timeout", { place: `tool ${tool.name}`, expected: `an answer within ${tool.timeoutMs} ms`, received: "none" });
   return race(answer, run, tool.timeoutMs, late).catch((error) => {

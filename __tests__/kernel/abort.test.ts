@@ -1,69 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
-import {
-  agent,
-  createKernel,
-  illegality,
-  type Outcome,
-  type Run,
-  type RunEvent,
-  schema,
-  subagent,
-  tool,
-} from "../../kernel/index.ts";
-import { scripted } from "../../plugins/providers/scripted/index.ts";
+import { createKernel, illegality, type Outcome, type Run, type RunEvent } from "../../kernel/index.ts";
 import { receipt } from "../../plugins/receipt/index.ts";
 import { Receipts } from "../../plugins/services.ts";
+import { family } from "../support/family.ts";
 import { models, unhandledDuring } from "../support/harness.ts";
-
-/** Three turns, two children side by side in the first, a slow tool in the second. */
-function family() {
-  const child = (id: string) =>
-    agent({
-      id,
-      instructions: "Look it up.",
-      model: scripted([{ toolCalls: [{ name: "wait", input: { ms: 1 } }] }, { text: `${id} found it`, chunks: 3 }]),
-      tools: [wait],
-    });
-  const wait = tool({
-    name: "wait",
-    description: "Waits.",
-    input: schema.object({ ms: schema.number() }),
-    effect: "read",
-    execute: ({ ms }, { signal }) =>
-      new Promise((resolve, reject) => {
-        const timer = setTimeout(() => resolve("waited"), ms);
-        signal.addEventListener(
-          "abort",
-          () => {
-            clearTimeout(timer);
-            reject(signal.reason);
-          },
-          { once: true },
-        );
-      }),
-  });
-  return agent({
-    id: "parent",
-    instructions: "Delegate.",
-    model: scripted([
-      {
-        text: "Asking two.",
-        chunks: 2,
-        toolCalls: [
-          { name: "one", input: { task: "a" } },
-          { name: "two", input: { task: "b" } },
-        ],
-      },
-      { reasoning: "Hm.", toolCalls: [{ name: "wait", input: { ms: 1 } }] },
-      { text: "All done.", chunks: 3 },
-    ]),
-    tools: [
-      wait,
-      subagent({ name: "one", description: "First.", agent: child("one") }),
-      subagent({ name: "two", description: "Second.", agent: child("two") }),
-    ],
-  });
-}
 
 const kernel = () => createKernel({ plugins: [models, receipt()] });
 
@@ -126,4 +69,22 @@ describe("aborting at any event settles everything", () => {
     },
     60_000,
   );
+
+  // Timers of deadlines, tools and taps would keep the process alive for minutes.
+  test("nothing keeps the process alive: it ends by itself, with nothing open", async () => {
+    const script = fileURLToPath(new URL("../support/abort-everywhere.ts", import.meta.url));
+    const child = spawn(process.execPath, ["--conditions=caveman-source", script], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let out = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      out += chunk.toString();
+    });
+    const patience = setTimeout(() => child.kill("SIGKILL"), 40_000);
+    const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+    clearTimeout(patience);
+    const { aborted, open } = JSON.parse(out) as { aborted: number; open: string[] };
+    expect({ code, signal, open }).toEqual({ code: 0, signal: null, open: [] });
+    expect(aborted).toBeGreaterThan(20);
+  }, 60_000);
 });
