@@ -1,5 +1,6 @@
 /** Keys come from the environment alone. They are checked here, and no message made here contains one. */
 import { CavemanError } from "../../kernel/index.ts";
+import type { Regime } from "../services.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 export type Vendor = "anthropic" | "openai" | "google";
@@ -48,6 +49,13 @@ function malformed(key: string): string | undefined {
   if (!/^[\x21-\x7e]*$/.test(key)) return "a value with characters outside printable ASCII";
   return key.length < SHORTEST_KEY ? "a value that is too short" : undefined;
 }
+
+/**
+ * How an account is billed, as far as its key tells. Anthropic's `sk-ant-oat` and `sk-ant-sid` and OpenAI's `sess-` are
+ * tokens of subscriptions; Google's OAuth tokens and JWTs may be either; every other key is billed by the call.
+ */
+export const regimeOf = (key: string): Regime =>
+  /^(?:sk-ant-oat|sk-ant-sid|sess-)/.test(key) ? "subscription" : /^(?:ya29\.|eyJ)/.test(key) ? "unknown" : "metered";
 
 /**
  * The model of the only vendor whose key is present.

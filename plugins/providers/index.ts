@@ -1,15 +1,15 @@
 /**
  * Providers: which model a run calls, how it is reached, and how much of its allowance it may think. Taps `beforeCall`
- * twice; provides `Models` and `ProviderFaults`. Keys come from the environment and leave it only in a request's headers.
+ * twice; provides `Models`, `Credentials` and `ProviderFaults`. Keys come from the environment and leave it only in a request's headers.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { AUTO, CavemanError, definePlugin, type ModelSpec, type ResolvedModel, type Run } from "../../kernel/index.ts";
-import { Models, ProviderFaults } from "../services.ts";
+import { Credentials, Models, ProviderFaults } from "../services.ts";
 import { classify } from "./classify.ts";
 import { isVendor } from "./credentials.ts";
 import { providerErrors } from "./errors.ts";
 import { foreignTakesLevel, levelOf } from "./reasoning.ts";
-import { type ResolveSettings, resolveModel } from "./resolve.ts";
+import { type ResolveSettings, regimeOfModel, resolveModel } from "./resolve.ts";
 
 export { classify } from "./classify.ts";
 
@@ -61,6 +61,7 @@ export const providers = definePlugin({
     const settings = checked(options);
     const modelsOf = kernel.perRun((run) => new RunModels(run, settings));
     kernel.provide(Models, modelsOf);
+    kernel.provide(Credentials, () => ({ regimeOf: regimeOfModel }));
     kernel.provide(ProviderFaults, () => ({ classify: (cause) => classify(cause, kernel.clock.now()) }));
     kernel.hooks.beforeCall.tap({ name: "providers:resolve", stage: "resolve", guard: true }, (call) => {
       const { resolved } = modelsOf(call.run);

@@ -11,7 +11,8 @@ import {
   type ResolvedModel,
   tokens,
 } from "../../kernel/index.ts";
-import { type Env, isVendor, loneModel, VENDORS, type Vendor } from "./credentials.ts";
+import type { Regime } from "../services.ts";
+import { credential, type Env, isVendor, loneModel, regimeOf, VENDORS, type Vendor } from "./credentials.ts";
 import { type Endpoint, endpointModel, vendorModel } from "./vendors.ts";
 
 export interface ResolveSettings {
@@ -21,6 +22,10 @@ export interface ResolveSettings {
   /** Where `sim/…` scripts are; default: the run's root. */
   readonly scriptRoot?: string;
 }
+
+/** How the accounts behind the models made here are billed. A model object of the caller's is the caller's to know: metered. */
+const regimes = new WeakMap<LanguageModel, Regime>();
+export const regimeOfModel = ({ model }: Pick<ResolvedModel, "model">): Regime => regimes.get(model) ?? "metered";
 
 const NAMED = /^[^/\s]+\/\S+$/;
 
@@ -104,6 +109,7 @@ export async function resolveModel(
       openaiApi: settings.openaiApi,
       ...(baseURL === undefined ? {} : { baseURL }),
     });
+    regimes.set(model, regimeOf(credential(env, VENDORS[provider].variables, `provider ${provider}`)));
     return { provider, id, model, simulated: false, structuredOutput: true, route: "direct" };
   }
   const endpoint = Object.hasOwn(settings.endpoints, provider) ? settings.endpoints[provider] : undefined;

@@ -11,8 +11,10 @@ import {
   type ResolvedModel,
   subagent,
 } from "../../../kernel/index.ts";
+import { budget } from "../../../plugins/budget/index.ts";
+import { pricing } from "../../../plugins/pricing/index.ts";
 import { providers } from "../../../plugins/providers/index.ts";
-import { autoSpec, type ResolveSettings, resolveModel } from "../../../plugins/providers/resolve.ts";
+import { autoSpec, type ResolveSettings, regimeOfModel, resolveModel } from "../../../plugins/providers/resolve.ts";
 import { scripted } from "../../../plugins/providers/scripted/index.ts";
 import { rejection, withEnvironment } from "./environment.ts";
 
@@ -288,5 +290,36 @@ describe("a run", () => {
     ).done;
     expect(outcome.stopReason).toBe("complete");
     expect(models.sort()).toEqual(["inherits:parent", "keeps:own", "root:parent", "root:parent"]);
+  });
+});
+
+describe("how an account is billed", () => {
+  test.each([
+    ["anthropic/claude-haiku-4-5", "ANTHROPIC_API_KEY", "sk-ant-api03-0123456789", "metered"],
+    ["anthropic/claude-haiku-4-5", "ANTHROPIC_API_KEY", "sk-ant-oat01-0123456789", "subscription"],
+    ["anthropic/claude-haiku-4-5", "ANTHROPIC_API_KEY", "sk-ant-sid01-0123456789", "subscription"],
+    ["openai/gpt-5.4-mini", "OPENAI_API_KEY", "sess-0123456789", "subscription"],
+    ["openai/gpt-5.4-mini", "OPENAI_API_KEY", "eyJhbGciOiJub25lIn0.e30.", "unknown"],
+    ["google/gemini-2.5-flash", "GEMINI_API_KEY", "ya29.0123456789", "unknown"],
+    ["google/gemini-2.5-flash", "GEMINI_API_KEY", "AIza0123456789", "metered"],
+  ])("%s with %s=%s is %s", async (spec, variable, key, regime) => {
+    expect(regimeOfModel(await resolveModel(spec, settings, { [variable]: key }, root))).toBe(regime);
+  });
+
+  test("dollars cannot bound a subscription: the run is refused before the first call, with the way out", async () => {
+    await withEnvironment({ ANTHROPIC_API_KEY: "sk-ant-oat01-0123456789" }, async () => {
+      const kernel = createKernel({
+        plugins: [providers({ baseURLs: { anthropic: "http://127.0.0.1:9" } }), pricing(), budget()],
+      });
+      const { run, done } = kernel.start(
+        agent({ id: "a", instructions: "i", model: "anthropic/claude-haiku-4-5" }),
+        "go",
+        { budget: { maxUsd: 1 } },
+      );
+      const { error } = await done;
+      expect(error?.code).toBe("cave_budget_denomination_unavailable");
+      expect(error?.message).toContain("maxTokens");
+      expect(run.ledger.of("call.intended")).toEqual([]);
+    });
   });
 });
