@@ -23,7 +23,7 @@ const WRAPPERS = new Set(
   ),
 );
 /** Programs that read an argument as a script. */
-const SHELLS = new Set("eval sh bash zsh dash ksh fish su ssh watch script parallel flock busybox".split(" "));
+const SHELLS = new Set("eval env sh bash zsh dash ksh fish su ssh watch script parallel flock busybox".split(" "));
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/;
 const MAX_DEPTH = 12;
 const MAX_SCRIPT = 262_144;

@@ -60,8 +60,9 @@ export function headEnd(text: string, budget: number, from = 0): number {
 
 /** The smallest index from which the text has at most `budget` bytes and the cut is a clean one. */
 function tailStart(text: string, budget: number, from: number): number {
-  let at = text.length;
-  for (let left = budget; at > from; ) {
+  const plain = Math.max(from, text.length - budget);
+  let at = Buffer.byteLength(text.slice(plain)) <= budget ? plain : text.length;
+  for (let left = budget; at > plain; ) {
     const pair = at - from >= 2 && isLow(text.charCodeAt(at - 1)) && isHigh(text.charCodeAt(at - 2));
     const unit = text.charCodeAt(at - 1);
     left -= pair ? 4 : unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;

@@ -9,7 +9,14 @@ import { StoredOutputs } from "../services.ts";
 import { errors } from "./errors.ts";
 import { OutputStore } from "./output-store.ts";
 import { Placement, pages } from "./placement.ts";
-import { handleIn, READ_TOOL_OUTPUT, readStored, readToolOutput, requestIn } from "./read-tool-output.ts";
+import {
+  handleIn,
+  isReadToolOutput,
+  READ_TOOL_OUTPUT,
+  readStored,
+  readToolOutput,
+  requestIn,
+} from "./read-tool-output.ts";
 
 export { MAX_ENTRY_BYTES, MAX_STORE_BYTES } from "./output-store.ts";
 export { PAGE_BYTES } from "./read-tool-output.ts";
@@ -83,10 +90,11 @@ export const results = definePlugin({
     });
     kernel.hooks.admitTool.tap({ name: "results:place", stage: "place" }, (call) => {
       if (call.parent) return;
-      if (call.name === READ_TOOL_OUTPUT && !call.problem) {
+      if (call.name === READ_TOOL_OUTPUT && call.tool && !call.problem) {
         // Answered here whoever declared the tool and wherever tools run: the store is this process's own.
         const store = storeOf(call.run);
-        if (store.find(handleIn(call.input))) call.replay((input) => readStored(store, requestIn(input)));
+        if (isReadToolOutput(call.tool) || store.find(handleIn(call.input)))
+          call.replay((input) => readStored(store, requestIn(input)));
       }
       call.output(placement.place);
     });

@@ -31,9 +31,13 @@ const Input = Type.Object(
 );
 type Request = Static<typeof Input>;
 
+const made = new WeakSet<Tool>();
+/** Whether a tool is this one and no other of its name. */
+export const isReadToolOutput = (candidate: Tool): boolean => made.has(candidate);
+
 /** The tool over one store. */
-export const readToolOutput = (store: OutputStore): Tool =>
-  tool({
+export function readToolOutput(store: OutputStore): Tool {
+  const own = tool({
     name: READ_TOOL_OUTPUT,
     description:
       "Reads more of a tool output that was capped, by its handle: a page from a line on, or the lines that contain a text.",
@@ -42,6 +46,9 @@ export const readToolOutput = (store: OutputStore): Tool =>
     result: "inline",
     execute: (request) => readStored(store, request),
   });
+  made.add(own);
+  return own;
+}
 
 /** A call of the tool, whoever declared it. @throws CavemanError `cave_tool_arguments_invalid`. */
 export function requestIn(input: unknown): Request {

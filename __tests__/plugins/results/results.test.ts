@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { createCaveman } from "../../../index.ts";
 import {
   agent,
   artifact,
@@ -247,6 +248,26 @@ describe("read_tool_output", () => {
     const { texts } = await go(script, [giving(LINES)]);
     expect(texts[0]).toMatch(/^cave_(tool_arguments_invalid|output_handle_unknown)/);
   });
+});
+
+test("in the default runtime a paged result is read back within one run", async () => {
+  const caveman = createCaveman({ plugins: [results()], clock: seededClock() });
+  const model = scripted(({ prompt }, index) => {
+    const said = JSON.stringify(prompt);
+    if (index === 0) return { toolCalls: [{ name: "fetch", input: {} }] };
+    if (index === 1)
+      return { toolCalls: [{ name: "read_tool_output", input: { handle: handleIn(said), offset: 3_000, limit: 1 } }] };
+    return { text: said.includes("lines 3000 to 3000 of 6000") ? "read" : "not read" };
+  });
+  const { text, receipt } = await caveman.run(
+    agent({ id: "a", instructions: "i", model, tools: [giving(LINES)] }),
+    "go",
+  );
+  expect(text).toBe("read");
+  expect(receipt.tools).toEqual([
+    { name: "fetch", calls: 1, errors: 0 },
+    { name: "read_tool_output", calls: 1, errors: 0 },
+  ]);
 });
 
 describe("hostile results", () => {
