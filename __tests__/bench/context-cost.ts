@@ -19,12 +19,12 @@ import { compression } from "../../plugins/compression/index.ts";
 import { contextEditing } from "../../plugins/context-editing/index.ts";
 import { prefix } from "../../plugins/prefix/index.ts";
 import { pricing } from "../../plugins/pricing/index.ts";
+import { providers } from "../../plugins/providers/index.ts";
 import { type ScriptStep, scripted } from "../../plugins/providers/scripted/index.ts";
 import { recovery } from "../../plugins/recovery/index.ts";
 import { results } from "../../plugins/results/index.ts";
 import { Recovery } from "../../plugins/services.ts";
 import { tokens } from "../../plugins/tokens/index.ts";
-import { models } from "../support/harness.ts";
 import { type CacheMode, CachingProvider } from "./context-cost-provider.ts";
 import { factOf, HANDLE, QUESTIONS, Session, shownResult, tools, WORK } from "./context-cost-session.ts";
 
@@ -102,7 +102,7 @@ export async function session(way: Way, mode: CacheMode): Promise<Outcome> {
       return { ...step, usage: provider.usage(request, 40) };
     };
     const model = Object.assign(scripted(play, { as: SOLD_AS[mode] }), { contextWindow: 200_000 });
-    const kernel = createKernel({ plugins: [models, pricing(), ...pluginsOf(way, dir)] });
+    const kernel = createKernel({ plugins: [providers(), pricing(), ...pluginsOf(way, dir)] });
     // Looked at before the store closes.
     const answerable = { visible: 0, recoverable: 0 };
     const { run, done } = kernel.start(

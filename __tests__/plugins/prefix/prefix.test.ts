@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { createCaveman } from "../../../index.ts";
 import {
   agent,
   createConversation,
@@ -401,6 +402,18 @@ describe("invariant: within one epoch a request begins, byte for byte, with the 
       { numRuns: 150 },
     );
   });
+});
+
+test("under the standard preset and a budget a run spends what it spends without the plugin", async () => {
+  const spent = async (plugins: Plugin[]) => {
+    const { model } = caching(turns(6));
+    const runtime = createCaveman({ preset: "standard", plugins, clock: seededClock() });
+    const result = await runtime.run(agent({ id: "a", instructions: long, model, tools }), "go", {
+      budget: { maxUsd: 1 },
+    });
+    return [result.costUsd, result.cacheReadTokens, result.receipt.capBreached ?? false];
+  };
+  expect(await spent([prefix()])).toEqual(await spent([]));
 });
 
 test("comparing costs what is new: ten thousand messages of history cost no more than ten", () => {
