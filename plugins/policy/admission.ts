@@ -74,9 +74,15 @@ export class Question {
     const read = (reason: string | undefined): Denial | undefined =>
       reason === undefined ? undefined : this.#deny("tool_policy", reason);
     try {
-      const reason = askPolicy(toolPolicy, inputOf(this.#call), this.#call.signal);
+      const { speculative, signal } = this.#call;
+      // Ahead of its turn nothing waits, so what would is given up at once.
+      const reason = askPolicy(
+        toolPolicy,
+        inputOf(this.#call),
+        speculative === undefined ? signal : AbortSignal.abort(),
+      );
       if (!(reason instanceof Promise)) return read(reason);
-      if (this.#call.speculative !== undefined) {
+      if (speculative !== undefined) {
         reason.catch(() => undefined);
         return early;
       }
@@ -106,10 +112,11 @@ export class Question {
     if (open.length === 0) return this.#answered("remembered", worst, 0);
     if (this.#call.speculative !== undefined) return early;
     if (!approve) return this.#answered("unavailable", worst, 0);
-    const since = performance.now();
+    const { clock } = this.#call.run;
+    const since = clock.now();
     return approvals
       .ask(this.#call, subject, open, approve, approvalTimeoutMs)
-      .then((outcome) => this.#answered(outcome, worst, Math.round(performance.now() - since)));
+      .then((outcome) => this.#answered(outcome, worst, clock.now() - since));
   }
 
   #answered(answer: ApprovalOutcome, asked: Verdict, waitedMs: number): Denial | undefined {
