@@ -6,6 +6,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -15,7 +16,7 @@ import {
   statfsSync,
   statSync,
 } from "node:fs";
-import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
+import { dirname, isAbsolute, join, normalize, parse, relative, resolve, sep } from "node:path";
 import { errnoOf, FileFault, faultOf, leadsAway, shown } from "./fault.ts";
 
 export type HardLinks = "refuse" | "read";
@@ -46,17 +47,8 @@ const KERNEL_FS: ReadonlySet<number> = new Set([
   0x9fa0, 0x62656572, 0x64626720, 0x74726163, 0x73636673, 0x27e0eb, 0x63677270, 0xcafe4a11,
 ]);
 /** Linux names a descriptor's own path; elsewhere identity by device and inode has to do. */
-const PROC_FD = process.platform === "linux" && exists("/proc/self/fd");
+const PROC_FD = process.platform === "linux" && existsSync("/proc/self/fd");
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_NOCTTY = 0, O_DIRECTORY = 0 } = constants;
-
-function exists(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** @throws FileFault `cave_workspace_invalid`. */
 export function boundaryOf(named: string, hardLinks: HardLinks): Boundary {
@@ -101,32 +93,45 @@ export interface Canonical {
 /** @throws FileFault `cave_path_invalid`, `cave_path_outside_workspace`, `cave_path_denied`. */
 export function canonical(boundary: Boundary, path: string): Canonical {
   checkText(path);
-  const absolute = isAbsolute(path) ? normalize(path) : resolve(boundary.root, path);
-  const lexical = isInside(boundary.named, absolute)
-    ? join(boundary.root, relative(boundary.named, absolute))
-    : absolute;
+  const { root, named } = boundary;
+  const absolute = isAbsolute(path) ? normalize(path) : resolve(root, path);
+  const full = isInside(named, absolute) ? join(root, relative(named, absolute)) : absolute;
+  const inside = isInside(root, full);
+  const start = inside ? root : parse(full).root;
   const away = (): FileFault => new FileFault("cave_path_outside_workspace", leadsAway(path));
-  const missing: string[] = [];
-  let part = lexical;
-  for (;;) {
-    try {
-      const real = realpathSync.native(part);
-      if (!isInside(boundary.root, real)) throw away();
-      return { real, missing };
-    } catch (error) {
-      if (error instanceof FileFault) throw error;
-      const errno = errnoOf(error);
-      if (errno === "ELOOP") throw away();
-      // Whatever lies outside gets one answer, whether it is there or not.
-      if (errno !== "ENOENT" && errno !== "ENOTDIR")
-        throw isInside(boundary.root, lexical) ? faultOf(error, path) : away();
-      // A name that is there and cannot be resolved is a link to nowhere.
-      if (exists(part)) throw away();
-      const above = dirname(part);
-      if (above === part) throw away();
-      missing.unshift(basename(part));
-      part = above;
-    }
+  try {
+    const found = descend(
+      start,
+      relative(start, full)
+        .split(sep)
+        .filter((name) => name !== ""),
+    );
+    if (!isInside(root, found.real)) throw away();
+    return found;
+  } catch (error) {
+    // Whatever lies outside gets one answer, whether it is there or not.
+    throw inside && errnoOf(error) === "EACCES" ? faultOf(error, path) : away();
+  }
+}
+
+/** Follows a path name by name, down to the first that is not there. A link to nowhere throws. */
+function descend(start: string, names: readonly string[]): Canonical {
+  let real = start;
+  for (const [index, name] of names.entries()) {
+    const next = join(real, name);
+    const stat = look(next);
+    if (!stat) return { real: realpathSync.native(real), missing: names.slice(index) };
+    real = stat.isSymbolicLink() ? realpathSync.native(next) : next;
+  }
+  return { real: realpathSync.native(real), missing: [] };
+}
+
+function look(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(errnoOf(error))) return undefined;
+    throw error;
   }
 }
 
@@ -196,7 +201,7 @@ export function pathOf({ fd, real, stat }: Pick<Opened, "fd" | "real" | "stat">,
   const gone = (): FileFault => new FileFault("cave_file_changed", `${shown(path)} was moved or replaced meanwhile`);
   if (PROC_FD) {
     const now = readlinkSync(`/proc/self/fd/${fd}`);
-    if (now.endsWith(" (deleted)") && !exists(now)) throw gone();
+    if (now.endsWith(" (deleted)") && !look(now)) throw gone();
     return now;
   }
   const now = realpathSync.native(real);
