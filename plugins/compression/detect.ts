@@ -24,10 +24,11 @@ export function detect(input: string): DetectedType {
   if (isSqlResult(sample)) return "sql-result";
   if (isStackTrace(count)) return "stack-trace";
   if (isTestReport(count)) return "test-report";
+  // A table may begin its rows with a time; its header does not.
+  if (!line.isLogLine(sample.head[0] ?? "") && !isSearchResult(count) && isDelimited(sample)) return "tabular";
   const log = isLog(count);
   if (!log && isSearchResult(count)) return "search-result";
   if (isPipeTable(sample)) return "tabular";
-  if (!log && isDelimited(sample)) return "tabular";
   if (!log && isAlignedTable(sample)) return "aligned-table";
   const markdown = isMarkdown(input, count);
   if (!log && !markdown && isCode(input, count)) return "code";
@@ -185,6 +186,7 @@ function isConfig(count: Counts): boolean {
     count.lines.length >= 12 &&
     settings >= 8 &&
     settings >= count.lines.length * 0.5 &&
-    count.share(line.isConfigLine) >= 0.75
+    count.share(line.isConfigLine) >= 0.75 &&
+    count.of(line.isSpeech) < settings * 0.3
   );
 }

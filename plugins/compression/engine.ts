@@ -22,6 +22,7 @@ export type Reason =
   | "no_view"
   | "compressor_failed"
   | "not_smaller"
+  | "too_little"
   | "marker_missing"
   | "no_store"
   | "aborted";
@@ -159,6 +160,7 @@ class Attempt {
     this.#before = this.#count(input);
     const bare = this.#count(text);
     if (bare + overheadTokens >= this.#before) throw new Stay("not_smaller");
+    if (view.dropped > 0 && !forced && bare > this.#before * (1 - LEAST_SAVING)) throw new Stay("too_little");
     if (!keep) {
       if (!view.lossless) throw new Stay("no_store");
       return this.#publish(text, bare, view);
@@ -258,3 +260,5 @@ class Attempt {
 }
 
 const POINTER_BYTES = 48;
+/** Share of the tokens that leaving something out must save: less is not worth the doubt. */
+const LEAST_SAVING = 0.1;

@@ -5,7 +5,9 @@ import type { Column, Records } from "./records.ts";
 /** Fields beyond which elements have too little in common to be read as records. */
 const MAX_COLUMNS = 128;
 /** Levels of nested objects whose leaves are fields. */
-const MAX_LEVELS = 3;
+const MAX_LEVELS = 6;
+/** Elements of an array within a record that are fields of their own. */
+const MAX_INNER = 4;
 const MAX_ITEMS = 32;
 
 /** Elements of an array, by their nodes. */
@@ -74,11 +76,13 @@ function columnsOf(tape: Tape, records: readonly number[]): Column[] | undefined
   const root = new Level("");
   const set = (field: Field, record: number, node: number): void => {
     // Of two equal keys the last one counts, as everywhere.
-    field.values[record] = tape.isObject(node) || tape.isArray(node) ? tape.raw(node) : tape.text(node);
+    field.values[record] =
+      tape.isObject(node) || tape.isArray(node) ? tape.raw(node).replace(/\n\s*/g, "") : tape.text(node);
   };
   const read = (level: Level, record: number, node: number, depth: number): boolean => {
     const object = tape.isObject(node);
-    if (depth >= MAX_LEVELS || tape.size(node) === 0 || !(object || (depth === 0 && tape.isArray(node)))) {
+    const branches = object || (tape.isArray(node) && (depth === 0 || holdsRecords(tape, node)));
+    if (depth >= MAX_LEVELS || tape.size(node) === 0 || !branches) {
       level.self ??= add(fields, level.name, records.length);
       set(level.self, record, node);
       return true;
@@ -95,6 +99,9 @@ function columnsOf(tape: Tape, records: readonly number[]): Column[] | undefined
     if (!read(root, record, records[record] ?? 0, 0)) return undefined;
   return fields.map(({ name, values }) => column(name, values));
 }
+
+/** A short array of objects is part of its record; one of scalars is a value. */
+const holdsRecords = (tape: Tape, array: number): boolean => tape.size(array) <= MAX_INNER && tape.isObject(array + 1);
 
 const add = (fields: Field[], name: string, count: number): Field => {
   const field: Field = { name, values: new Array<string | undefined>(count).fill(undefined) };

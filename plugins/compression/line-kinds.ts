@@ -6,7 +6,13 @@ const LOG_TIME =
 const LOG_LEVEL =
   /^.{0,64}?(?:\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE|FINE|CONFIG|PANIC)\b|\[(?:trace|debug|info|notice|warn|warning|error|fatal|crit|emerg)\]|\blevel=["']?[a-zA-Z]+|\b(?:ts|time|timestamp)=)/;
 const ACCESS = /^\S{1,64} \S{1,64} \S{1,64} \[\d\d\/[A-Z][a-z][a-z]\/\d{4}:/;
-export const isLogLine = (line: string): boolean => LOG_TIME.test(line) || LOG_LEVEL.test(line) || ACCESS.test(line);
+/** `web-1  | ` of composed services. */
+const SERVICE = /^[\w.-]{1,64} *\| /;
+export const isLogLine = (line: string): boolean =>
+  LOG_TIME.test(line) ||
+  LOG_LEVEL.test(line) ||
+  ACCESS.test(line) ||
+  (SERVICE.test(line) && isLogLine(line.slice(line.indexOf("| ") + 2)));
 
 /** `path:12:text`, `path:12:5: text`, `path-12-text` of a context line. */
 const SEARCH = /^(?:\.{0,2}\/)?[^\s:'"(){}<>=,;|*]{1,200}(?::\d{1,7}(?::\d{1,6})?:|-\d{1,7}-)/;
@@ -36,7 +42,10 @@ export const isConfigLine = (line: string): boolean => CONFIG.test(line);
 /** A key with a value: what prose and lists do not have. */
 const SETTING =
   /^\s*(?:-\s+)?(?:["']?[\w.@/$*-]{1,80}["']?\s*(?::(?:\s|$)|=(?!=)\s*\S)|\[{1,2}[\w.\-"': ]{1,120}\]{1,2}\s*$)/;
-export const isSetting = (line: string): boolean => SETTING.test(line);
+const FLOW_ITEM = /^\s*-\s+[{[].*[}\]],?\s*$/;
+export const isSetting = (line: string): boolean => SETTING.test(line) || FLOW_ITEM.test(line);
+/** A value that goes on like a sentence. */
+export const isSpeech = (line: string): boolean => /^\s*[\w ]{1,40}:\s+(?:[\p{L}',;-]+ ){7}/u.test(line);
 
 /** A keyword at the beginning of a statement or declaration. */
 const KEYWORD =

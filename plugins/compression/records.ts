@@ -7,7 +7,7 @@ import { isAlarming } from "./alarm.ts";
 import { keepRelevant } from "./bm25.ts";
 import { asNumber, Invariants } from "./invariants.ts";
 import { keepNonRedundant } from "./redundancy.ts";
-import { outliers, seams } from "./statistics.ts";
+import { outliers, rareSigns, seams } from "./statistics.ts";
 
 /** Records as columns of text. */
 export interface Records {
@@ -38,8 +38,12 @@ export interface SelectOptions {
 
 /** Different values up to which a field is a category, if they repeat. */
 const MAX_CATEGORIES = 16;
-/** Records that share a value of a category and all stay when there are no more. */
+/** Categories up to which each has an example. */
+const MAX_EXAMPLES = 6;
+/** Records of one shape, or of one rare value, that all stay when there are no more. */
 const RARE = 2;
+/** How much rarer than the average a value is that is rare. */
+const RARELY = 4;
 /** Words from which a value is prose, and characters for scripts without spaces. */
 const PROSE_WORDS = 6;
 const PROSE_CHARS = 64;
@@ -99,12 +103,17 @@ function keepOfColumn(column: Column, count: number, kept: Uint8Array, single: b
     }
   }
   if (examples.size > 1 && examples.size <= MAX_CATEGORIES && examples.size * 3 <= present) {
-    for (const seen of examples.values()) for (const i of seen.length <= RARE ? seen : seen.slice(0, 1)) kept[i] = 1;
+    const average = present / examples.size;
+    for (const seen of examples.values()) {
+      if (seen.length <= RARE && seen.length * RARELY <= average) for (const i of seen) kept[i] = 1;
+      else if (examples.size <= MAX_EXAMPLES) kept[seen[0] ?? 0] = 1;
+    }
     return true;
   }
   if (examples.size <= 1) return true;
   if (numeric >= present * 0.7) {
     for (const i of outliers(numbers)) kept[i] = 1;
+    for (const i of rareSigns(numbers)) kept[i] = 1;
     for (const seam of seams(numbers)) kept[seam - 1] = kept[seam] = 1;
     for (let i = 0; i < count; i++)
       if (Number.isNaN(numbers[i]) && column.at(i) !== undefined && numeric > present * 0.95) kept[i] = 1;

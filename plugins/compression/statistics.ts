@@ -29,6 +29,18 @@ export function outliers(values: Float64Array): number[] {
   return extremes(found, MAX_OUTLIERS);
 }
 
+/** Indices of the few numbers below zero where nearly all are not. */
+export function rareSigns(values: Float64Array): number[] {
+  const negative: number[] = [];
+  let others = 0;
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index] ?? Number.NaN;
+    if (value < 0) negative.push(index);
+    else if (value >= 0) others++;
+  }
+  return negative.length <= MAX_OUTLIERS && negative.length * 20 <= others ? negative : [];
+}
+
 const extremes = (found: { index: number; distance: number }[], most: number): number[] =>
   found
     .sort((a, b) => b.distance - a.distance || a.index - b.index)

@@ -2,7 +2,7 @@
  * Lines grouped by their template: lines that differ in digits and identifiers only. One of a group stands for all, except
  * those whose numbers stand out or mark a change of level.
  */
-import { keepNonRedundant } from "./redundancy.ts";
+import { keepNonRedundant, type RedundancyOptions, type UnitAt } from "./redundancy.ts";
 import { outliers, seams } from "./statistics.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
@@ -67,16 +67,25 @@ export function keepOutstanding(lines: readonly string[], { groups }: Templates,
   }
 }
 
-/** Keeps lines that no kept line stands for. @returns false when the lines are a document. */
-export function keepDistinct(lines: readonly string[], { of, groups }: Templates, kept: Uint8Array): boolean {
+/**
+ * Keeps lines that no kept line stands for. `compared` gives what is compared of a line, by default all of it.
+ * @returns false when the lines are a document.
+ */
+export function keepDistinct(
+  lines: readonly string[],
+  { of, groups }: Templates,
+  kept: Uint8Array,
+  compared: UnitAt = (index) => lines[index],
+  options: RedundancyOptions = {},
+): boolean {
   const standing = new Uint8Array(groups.length);
   for (let i = 0; i < lines.length; i++) if (kept[i] && (of[i] ?? -1) >= 0) standing[of[i] ?? 0] = 1;
   // A line of a template that is kept needs no comparing, and of the others the first stands for all.
   const unit = (i: number): string | undefined => {
     const template = of[i] ?? -1;
     if (template < 0) return undefined;
-    if (kept[i]) return lines[i];
-    return standing[template] || groups[template]?.[0] !== i ? undefined : lines[i];
+    if (kept[i]) return compared(i);
+    return standing[template] || groups[template]?.[0] !== i ? undefined : compared(i);
   };
-  return keepNonRedundant(unit, kept) !== undefined;
+  return keepNonRedundant(unit, kept, options) !== undefined;
 }

@@ -19,7 +19,7 @@ export class Vocabulary {
   readonly words = new Int32Array(MAX_WORDS);
   #masked = true;
 
-  /** Reads `text[from, to)`. Without letters nothing would be left to compare, so then digits count as they are. */
+  /** Reads `text[from, to)`. Without words nothing would be left to compare, so then digits count as they are. */
   scan(text: string, from = 0, to = text.length): void {
     this.#masked = true;
     if (!this.#read(text, from, to)) {
@@ -73,8 +73,9 @@ export class Vocabulary {
         code = text.charCodeAt(i);
       } while (isWord(code) && (code < 0x2e80 || i === start));
       // Digits and letters in turns make an identifier: which one does not matter.
-      if (turns > 1 && this.#masked) word = ID;
-      lettered ||= letters;
+      const identifier = turns > 1;
+      if (identifier && this.#masked) word = ID;
+      lettered ||= letters && !identifier;
       high = Math.imul(high ^ word, PRIME);
       low = Math.imul(low + word, 0xc2b2ae35) ^ (low >>> 15);
       this.#add(word);

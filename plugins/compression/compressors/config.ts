@@ -5,7 +5,7 @@
 import { isAlarming } from "../alarm.ts";
 import { terms } from "../bm25.ts";
 import type { Compressor } from "../compressor.ts";
-import { type Block, blocksOf, fieldsOf } from "../config-tree.ts";
+import { type Block, blocksOf, fieldsOf, recordsIn } from "../config-tree.ts";
 import { summaryBudget } from "../invariants.ts";
 import { elided } from "../markers.ts";
 import { type Records, select } from "../records.ts";
@@ -26,7 +26,8 @@ export const config: Compressor = {
     if (lines.length < MIN_LINES) return undefined;
     const gone = new Uint8Array(lines.length);
     const markers = new Map<number, string>();
-    thin(lines, blocksOf(lines), query, gone, markers);
+    const roots = blocksOf(lines);
+    thin(lines, recordsIn(lines, roots, MIN_SIBLINGS) ?? roots, query, gone, markers);
     if (markers.size === 0) return undefined;
     const out: string[] = [];
     let dropped = 0;
@@ -61,7 +62,7 @@ function thin(
     const from = blocks[i]?.from ?? 0;
     while (i + 1 < blocks.length && !kept.kept[i + 1]) i++;
     const to = blocks[i]?.to ?? from;
-    if (to - from < 3) continue;
+    if (lines.slice(from, to).join("\n").length < 80) continue;
     gone.fill(1, from, to);
     const indent = /^\s*/.exec(lines[from] ?? "")?.[0] ?? "";
     const summary = said ? "" : kept.summary(summaryBudget(to - from < 8 ? 256 : 1_024)).replace(/[\r\n]/g, " ");

@@ -5,6 +5,7 @@ import type { Compressor } from "../compressor.ts";
 import { Invariants, summaryBudget } from "../invariants.ts";
 import { isFrame } from "../line-kinds.ts";
 import { elideLines, keepEdges, type Run } from "../lines.ts";
+import { slotsOf } from "../slots.ts";
 import { keepDistinct, keepOutstanding, templatesOf } from "../templates.ts";
 
 const EDGE = 2;
@@ -23,13 +24,21 @@ export const log: Compressor = {
     keepRelevant(lines.length, (index) => lines[index], query, kept, MAX_RELEVANT);
     const templates = templatesOf(lines);
     keepOutstanding(lines, templates, kept);
-    if (!keepDistinct(lines, templates, kept)) return undefined;
-    const elision = elideLines(lines, kept, {
-      least: MIN_RUN,
-      unit: "lines",
-      summary: (runs) => summarise(lines, runs),
-    });
-    return elision && { ...elision, method: "log", unit: "lines" };
+    const alike = Uint8Array.from(kept);
+    if (keepDistinct(lines, templates, alike)) {
+      const summary = (runs: readonly Run[]): string => summarise(lines, runs);
+      const elision = elideLines(lines, alike, { least: MIN_RUN, unit: "lines", summary });
+      return elision && { ...elision, method: "log", unit: "lines" };
+    }
+    const slots = slotsOf(lines);
+    if (!keepDistinct(lines, slots, kept, slots.unit)) return undefined;
+    const summary = (runs: readonly Run[]): string => {
+      const invariants = new Invariants();
+      slots.state((index) => kept[index] === 0, invariants);
+      return [summarise(lines, runs), invariants.summary(120)].filter((part) => part !== "").join("; ");
+    };
+    const elision = elideLines(lines, kept, { least: MIN_RUN, unit: "lines", summary });
+    return elision && { ...elision, method: "log-slots", unit: "lines" };
   },
 };
 
@@ -54,7 +63,7 @@ function keepAlarming(lines: readonly string[], kept: Uint8Array): void {
   }
 }
 
-const LEVEL = /\b(TRACE|DEBUG|INFO|NOTICE|trace|debug|info|notice)\b/;
+const LEVEL = /\b(TRACE|DEBUG|INFO|NOTICE)\b|[[("](trace|debug|info|notice)[\])"]/;
 
 /** Levels and `key=value` fields of the lines that are left out. */
 export function summarise(lines: readonly string[], runs: readonly Run[]): string {
@@ -66,8 +75,8 @@ export function summarise(lines: readonly string[], runs: readonly Run[]): strin
       bytes += line.length;
       if (line.trim() === "") continue;
       invariants.unit();
-      const level = LEVEL.exec(line.slice(0, 80))?.[1];
-      if (level) invariants.add("level", level);
+      const level = LEVEL.exec(line.slice(0, 80));
+      if (level) invariants.add("level", level[1] ?? level[2] ?? "");
       addFields(line, invariants);
     }
   return invariants.summary(summaryBudget(bytes));

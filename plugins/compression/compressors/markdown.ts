@@ -7,6 +7,7 @@ import { shortenBlobs } from "../blobs.ts";
 import { keepRelevant } from "../bm25.ts";
 import type { CompressContext, Compressor } from "../compressor.ts";
 import { runsOf } from "../lines.ts";
+import { thinSections } from "../markdown-sections.ts";
 import { elided } from "../markers.ts";
 import { keepDistinct, templatesOf } from "../templates.ts";
 
@@ -15,6 +16,9 @@ const MIN_INSIDE = 600;
 const MAX_RELEVANT = 12;
 /** Items of one list from which some may go. */
 const MIN_ITEMS = 12;
+
+/** In a document every word counts: a block or an item goes only when another has all of its words. */
+const ALIKE = { standsFor: 1 };
 
 type Kind = "heading" | "fence" | "table" | "list" | "paragraph";
 interface Part {
@@ -29,8 +33,9 @@ export const markdown: Compressor = {
   async compress(input, context) {
     const { text: short, cut } = shortenBlobs(input);
     if (short.length < MIN_LENGTH && cut === 0) return undefined;
-    const parts = partsOf(short.split("\n"));
-    let [kept, dropped] = [0, cut];
+    const repeated = thinSections(short.split("\n"), context.query);
+    const parts = partsOf(repeated?.text.split("\n") ?? short.split("\n"));
+    let [kept, dropped] = [0, cut + (repeated?.dropped ?? 0)];
     const texts: string[] = [];
     for (const part of parts) {
       const smaller = await inside(part, context);
@@ -118,7 +123,7 @@ function thinList(lines: readonly string[], query: string) {
   kept.fill(1, 0, 3).fill(1, -2);
   for (let i = 0; i < items.length; i++) if (isAlarming(items[i] ?? "") || /\[ \]/.test(items[i] ?? "")) kept[i] = 1;
   keepRelevant(items.length, (index) => items[index], query, kept, MAX_RELEVANT);
-  if (!keepDistinct(items, templatesOf(items), kept)) return undefined;
+  if (!keepDistinct(items, templatesOf(items), kept, undefined, ALIKE)) return undefined;
   const runs = runsOf(kept, 3);
   if (runs.length === 0) return undefined;
   const out: string[] = lines.slice(0, starts[0]);
@@ -144,5 +149,5 @@ function choose(parts: readonly Part[], texts: readonly string[], query: string)
     else if (MARKED.test(texts[i] ?? "") || isAlarming(texts[i] ?? "")) kept[i] = 1;
   }
   keepRelevant(texts.length, (index) => texts[index], query, kept, MAX_RELEVANT);
-  return keepDistinct(texts, templatesOf(texts), kept) ? kept : kept.fill(1);
+  return keepDistinct(texts, templatesOf(texts), kept, undefined, ALIKE) ? kept : kept.fill(1);
 }
