@@ -21,16 +21,14 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createCaveman } from "../../index.ts";
 import { definePlugin } from "../../kernel/index.ts";
 import { scripted } from "../../plugins/providers/scripted/index.ts";
-import { probeSandbox, sandbox } from "../../plugins/sandbox/index.ts";
+import { sandbox } from "../../plugins/sandbox/index.ts";
+import { available } from "../plugins/sandbox/availability.ts";
 import { contained } from "./sandbox-attacks/agent.ts";
 import { attacks, type Baits } from "./sandbox-attacks/attacks.ts";
 import { polluted } from "./sandbox-attacks/outcome.ts";
 
 const here = import.meta.dirname;
 const entryPath = join(here, "sandbox-attacks", "agent.ts");
-const probe = await probeSandbox();
-const available = probe.checks.length > 1;
-if (!available) console.log(`skipped: ${probe.checks[0]?.outcome}`);
 const suite = available ? describe : describe.skip;
 
 let baits: Baits;

@@ -32,6 +32,8 @@ export interface SourceGraph {
   readonly frameworkNames: readonly string[];
   /** What was read, to see later whether it changed. */
   readonly sources: readonly SourceStamp[];
+  /** The staged name of a module by its real path. */
+  readonly names: ReadonlyMap<string, string>;
 }
 export interface SourceStamp {
   readonly path: string;
@@ -42,6 +44,8 @@ export interface SourceStamp {
 export interface VirtualEntry {
   readonly path: string;
   readonly source: string;
+  /** Whether what its modules compute is left as it is, as in packages. */
+  readonly trusted?: boolean;
 }
 
 /** The staged name of the module that stands for the framework. */
@@ -93,6 +97,7 @@ class Walk {
   readonly #sources: SourceStamp[] = [];
   readonly #names = new Set<string>();
   #bytes = 0;
+  #trusted = false;
 
   constructor(rootDir: string, framework: string, lexer: Lexer) {
     this.#root = realpathSync(rootDir);
@@ -103,7 +108,13 @@ class Walk {
   run(entry: string | VirtualEntry): SourceGraph {
     const first = typeof entry === "string" ? this.#entry(entry) : this.#virtual(entry);
     for (let node = this.#queue.shift(); node; node = this.#queue.shift()) this.#read(node);
-    return { entry: first.name, files: this.#files, frameworkNames: [...this.#names].sort(), sources: this.#sources };
+    return {
+      entry: first.name,
+      files: this.#files,
+      frameworkNames: [...this.#names].sort(),
+      sources: this.#sources,
+      names: new Map([...this.#nodes].map(([path, { name }]) => [path, name])),
+    };
   }
 
   #entry(path: string): Node {
@@ -118,7 +129,8 @@ class Walk {
     return this.#node(real, "import");
   }
 
-  #virtual({ path, source }: VirtualEntry): Node {
+  #virtual({ path, source, trusted = false }: VirtualEntry): Node {
+    this.#trusted = trusted;
     const node: Node = { path, name: `${PROJECT}/entry.mjs`, format: "esm", within: this.#root, project: true };
     this.#keep(node.name, this.#linked(node, source));
     return node;
@@ -134,11 +146,11 @@ class Walk {
         ? this.#resolver.packageOf(path)
         : undefined;
     const within = owner?.dir ?? this.#root;
-    const format = how === "asset" ? "asset" : this.#format(path, within);
+    const format = how === "asset" ? "asset" : this.#format(path);
     const base = owner ? this.#packageName(owner.dir) : PROJECT;
     const ending = { esm: ".mjs", cjs: ".cjs", json: "", asset: "" }[format];
     const name = `${base}/${relative(within, path).split(sep).join("/")}${ending}`;
-    const node: Node = { path, name, format, within, project: owner === undefined };
+    const node: Node = { path, name, format, within, project: owner === undefined && !this.#trusted };
     this.#nodes.set(key, node);
     this.#queue.push(node);
     return node;
@@ -150,7 +162,7 @@ class Walk {
     return name;
   }
 
-  #format(path: string, within: string): Format {
+  #format(path: string): Format {
     const ending = extname(path);
     if (ending === ".json") return "json";
     if (ending === ".mjs" || ending === ".mts") return "esm";
@@ -164,7 +176,6 @@ class Walk {
     const type = this.#resolver.packageOf(path)?.type;
     if (type !== undefined) return type === "module" ? "esm" : "cjs";
     // Without a type Node looks at the source, and so does this.
-    void within;
     const [, , , syntax] = this.#parse(this.#stripped(path, regular(path).toString("utf8")), path);
     return syntax ? "esm" : "cjs";
   }

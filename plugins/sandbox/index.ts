@@ -8,10 +8,11 @@ import { Type } from "@sinclair/typebox";
 import { CavemanError, definePlugin, type Run } from "../../kernel/index.ts";
 import { errors } from "./errors.ts";
 import { isPlaceable, modeOf, needsWorkers, placeOf } from "./modes.ts";
+import type { ProbeReport } from "./probe.ts";
 import { environment, type SandboxProfile } from "./profile.ts";
 import { TreeWorkers } from "./workers.ts";
 
-export { type ProbeCheck, type ProbeReport, probeSandbox } from "./probe.ts";
+export type { ProbeCheck, ProbeReport } from "./probe.ts";
 export type { SandboxProfile } from "./profile.ts";
 
 declare module "../../kernel/contract.ts" {
@@ -25,6 +26,9 @@ declare module "../../kernel/contract.ts" {
 
 export const MEMORY_MB = 256;
 export const SCRATCH_MB = 64;
+
+/** Whether required mode holds on this machine: a real worker tries to get out. Never rejects. */
+export const probeSandbox = async (): Promise<ProbeReport> => (await import("./probe.ts")).probe();
 
 const trees = new WeakMap<Run, TreeWorkers>();
 

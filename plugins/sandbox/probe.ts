@@ -26,7 +26,7 @@ const REMEDY =
   'Do not rely on sandbox: "required" on this machine; update util-linux and the kernel, and report what was not contained.';
 
 /** Starts a worker that tries to leave. Never rejects: where no worker can start, that is the one failed check. */
-export async function probeSandbox(): Promise<ProbeReport> {
+export async function probe(): Promise<ProbeReport> {
   const dir = mkdtempSync(join(tmpdir(), "caveman-probe-"));
   try {
     const checks = await attempts(dir);

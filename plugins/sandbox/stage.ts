@@ -3,14 +3,13 @@
  * that it can be the whole file system of a worker. Made before provider traffic, removed when the run settles.
  */
 import { execFile } from "node:child_process";
-import { constants, existsSync } from "node:fs";
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { constants, existsSync, realpathSync } from "node:fs";
+import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { FRAMEWORK, type SourceGraph, type StagedFile, sourceGraph, stampOf, type VirtualEntry } from "./graph.ts";
-import { stripTypes } from "./strip-types.ts";
 
 export interface Stage {
   readonly dir: string;
@@ -44,12 +43,8 @@ export async function stage(graph: SourceGraph): Promise<Stage> {
   const dir = await mkdtemp(join(tmpdir(), "caveman-sandbox-"));
   const dispose = (): Promise<void> => rm(dir, { recursive: true, force: true, maxRetries: 3 });
   try {
-    const own = await inside();
-    const files = [
-      ...graph.files.map(({ name, content }) => ({ name: `app/${name}`, content })),
-      ...own,
-      framework(graph, own),
-    ];
+    const modules = [...graph.files, ...workerFiles(await (own ??= ownModules()), graph)];
+    const files = modules.map(({ name, content }) => ({ name: `app/${name}`, content }));
     const folders = new Set([...files.map(({ name }) => dirname(name)), "bin", "tmp"]);
     await Promise.all([...folders].map((folder) => mkdir(join(dir, folder), { recursive: true })));
     await Promise.all([
@@ -66,47 +61,60 @@ export async function stage(graph: SourceGraph): Promise<Stage> {
   }
 }
 
-let workerFiles: Promise<StagedFile[]> | undefined;
-/** The worker's own modules, types stripped. */
-const inside = (): Promise<StagedFile[]> =>
-  (workerFiles ??= Promise.all([
-    insideFile(new URL("./inside/worker.ts", import.meta.url)),
-    insideFile(new URL("./inside/definition.ts", import.meta.url)),
-  ]));
-
-async function insideFile(url: URL): Promise<StagedFile> {
-  const path = fileURLToPath(url);
-  const source = await readFile(path, "utf8");
-  const [, name = "", ending] = /([a-z]+)\.([jt]s)$/.exec(path) ?? [];
-  // Built, the modules are JavaScript; in the sources they name each other with their own ending.
-  const plain = ending === "ts" ? stripTypes(source) : source;
-  return { name: `app/${name}.mjs`, content: plain.replace(/"\.\/definition\.[jt]s"/, '"./definition.mjs"') };
+/** The worker's own modules, linked as any sources are: built, they share chunks with each other. */
+interface Own {
+  readonly files: readonly StagedFile[];
+  readonly worker: string;
+  readonly definition: string;
+  readonly probe: string;
+  /** What the definition API has inside. */
+  readonly has: ReadonlySet<string>;
+}
+let own: Promise<Own> | undefined;
+async function ownModules(): Promise<Own> {
+  const urls = [
+    new URL("./inside/worker.ts", import.meta.url),
+    new URL("./inside/definition.ts", import.meta.url),
+    new URL("./inside/probe.ts", import.meta.url),
+  ];
+  const source = urls.map(({ href }) => `import ${JSON.stringify(href)};`).join("\n");
+  // They are no part of the framework as a project imports it, so nothing here stands for it.
+  const graph = await sourceGraph(
+    { path: join(FRAMEWORK_DIR, "own.mjs"), source, trusted: true },
+    FRAMEWORK_DIR,
+    join(FRAMEWORK_DIR, "none"),
+  );
+  const [worker = "", definition = "", probe = ""] = urls.map(
+    (url) => `own/${graph.names.get(realpathSync(fileURLToPath(url)))}`,
+  );
+  const files = graph.files.map(({ name, content }) => ({ name: `own/${name}`, content }));
+  return { files, worker, definition, probe, has: new Set(Object.keys(await import("./inside/definition.ts"))) };
 }
 
 /** The stage of the containment probe, whose entry is a module of the worker's own. */
 export async function probeStage(): Promise<Stage> {
-  const { content } = await insideFile(new URL("./inside/probe.ts", import.meta.url));
-  return stage({ entry: "probe.mjs", files: [{ name: "probe.mjs", content }], frameworkNames: [], sources: [] });
+  const { probe } = await (own ??= ownModules());
+  return stage({ entry: probe, files: [], frameworkNames: [], sources: [], names: new Map() });
 }
 
-/** The module that stands for the framework: the definition API, and an absent part for every other name that is imported. */
-function framework({ frameworkNames }: SourceGraph, own: readonly StagedFile[]): StagedFile {
-  const definition = String(own.find(({ name }) => name.endsWith("/definition.mjs"))?.content);
-  const has = (name: string): boolean =>
-    new RegExp(`export (?:const|class|function) ${name.replaceAll("$", "\\$")}\\b`).test(definition);
-  const lines = frameworkNames
-    .filter((name) => !has(name))
+/** The modules that a worker starts with: its own, and the one that stands for the framework, with an absent part for every name that the definition API has not. */
+function workerFiles({ files, worker, definition, has }: Own, { frameworkNames }: SourceGraph): StagedFile[] {
+  const absent = frameworkNames
+    .filter((name) => !has.has(name))
     .map((name) =>
       name === "default"
         ? `export default absent("default");`
         : `export const ${name} = absent(${JSON.stringify(name)});`,
     );
-  return {
-    name: `app/${FRAMEWORK}`,
-    content: [`export * from "./definition.mjs";`, `import { absent } from "./definition.mjs";`, ...lines, ""].join(
-      "\n",
-    ),
-  };
+  const from = JSON.stringify(`./${definition}`);
+  return [
+    ...files,
+    { name: "worker.mjs", content: `import ${JSON.stringify(`./${worker}`)};\n` },
+    {
+      name: FRAMEWORK,
+      content: [`export * from ${from};`, `import { absent } from ${from};`, ...absent, ""].join("\n"),
+    },
+  ];
 }
 
 let found: Promise<readonly string[]> | undefined;

@@ -4,10 +4,9 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { probeSandbox } from "../../../plugins/sandbox/index.ts";
+import { available } from "./availability.ts";
 
 const folder = join(import.meta.dirname, "../../../plugins/sandbox");
-const available = (await probeSandbox()).checks.length > 1;
 
 (available ? test : test.skip)(
   "the example runs its tool in a worker",

@@ -1,4 +1,3 @@
-import { Type } from "@sinclair/typebox";
 import { agent, createCaveman, schema, subagent, tool } from "caveman-agent";
 
 const add = tool({
@@ -11,7 +10,7 @@ const add = tool({
 const composite = tool({
   name: "composite",
   description: "Adds twice, by its nested tool.",
-  input: Type.Object({ to: Type.Number() }),
+  input: schema.object({ to: schema.number() }),
   effect: "read",
   nestedTools: [add],
   execute: async ({ to }, context) => {
