@@ -126,8 +126,10 @@ class Rendering {
     const at = this.#blocks.length;
     this.#children(element, indent === "" ? "  " : `${indent}  `, article);
     this.#flush(`${indent}  `);
-    const first = this.#blocks.findIndex((block, index) => index >= at && block.trim() !== "");
-    if (first >= 0) this.#blocks.splice(at, first - at + 1, `${indent}- ${(this.#blocks[first] ?? "").trimStart()}`);
+    let first = at;
+    while (first < this.#blocks.length && (this.#blocks[first] ?? "").trim() === "") first++;
+    if (first < this.#blocks.length)
+      this.#blocks.splice(at, first - at + 1, `${indent}- ${(this.#blocks[first] ?? "").trimStart()}`);
   }
 
   #leaveOut(element: Element, indent: string, article: boolean): boolean {

@@ -32,8 +32,9 @@ const INTRUSION = /(?:^|[-_\s])(?:cookies?|consent|gdpr|newsletter|adverts?|ads?
 
 /** Longest text of an intrusion: a longer one may be an article about cookies. */
 const INTRUSION_CHARS = 700;
-/** Share of link text from which a marked part is navigation, and a list of links even without a mark. */
+/** Share of link text from which `nav` is navigation, a part with such a name, and a list of links without any. */
 const NAVIGATION = 0.5;
+const NAMED_NAVIGATION = 0.7;
 const LINK_LIST = 0.85;
 const LINK_LIST_LINKS = 12;
 
@@ -99,7 +100,7 @@ export class Page {
       if (weight.links > 1 && share >= NAVIGATION) return "navigation";
     }
     const marked = name === "footer" || name === "aside" || name === "header" || CHROME_NAME.test(marks);
-    if (marked && weight.links > 1 && share >= NAVIGATION) return "navigation";
+    if (marked && weight.links > 1 && share >= NAMED_NAVIGATION) return "navigation";
     if (!article && INTRUSION.test(marks) && weight.text <= INTRUSION_CHARS) return "intrusion";
     if (!article && weight.links >= LINK_LIST_LINKS && share >= LINK_LIST) {
       // Of nested lists of links the innermost that is one is named, not a wrapper of the whole page.

@@ -1,4 +1,5 @@
 /** What a line of a test runner's output says, whichever runner wrote it. */
+import { isAlarming } from "../alarm.ts";
 
 export type TestLine =
   /** A test, a file or a package that passed, or that a test has begun. */
@@ -42,11 +43,13 @@ export function kindOf(line: string): TestLine {
   return TAP.test(line) || PASS.some((pattern) => pattern.test(line)) ? "pass" : "stay";
 }
 
-/** A name that stands above its tests: nothing but words, as `describe` prints it. */
+/**
+ * A name that stands above its tests, as `describe` prints it: words, indented. What a program prints begins in the first
+ * column, and what a matcher says of a failure has words of its own.
+ */
 export const isTitle = (line: string): boolean =>
-  /^\s*(?:▶ |# Subtest: )?[\p{L}\p{N}#.$_<@/(-][^\n]{0,160}$/u.test(line) && !TALKS.test(line);
-const TALKS =
-  /^(?:FAIL|Tests?|Test Suites|Test Files|Snapshots|Time|Ran|Duration|Start at)\b[ :]|^\s*(?:at|console\.|Expected|Received|expect)\b|^\d+ (?:passing|failing|pending)|[{};]$/;
+  /^(?:\s+|▶ )[\p{L}\p{N}#.$_<@/(-][^\n]{0,160}$/u.test(line) && !TALKS.test(line) && !isAlarming(line);
+const TALKS = /^\s*(?:at|console\.\w+|expect\w*|received|actual|got|assert\w*|diff|hint|note|seed)\b|[{};:]$/i;
 
 export const indentOf = (line: string): number => /^\s*/.exec(line)?.[0].length ?? 0;
 

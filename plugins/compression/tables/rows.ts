@@ -40,8 +40,10 @@ const RARE = 2;
 /** Rows that may stay because of the numbers of one column, and in all. */
 const STANDING_OUT = 4;
 const STANDING_OUT_IN_ALL = 24;
-/** Characters that the statements about all columns may take. */
+/** Characters that the statements about all columns may take, and share of the table when that is more. */
 const SUMMARY = 420;
+const SUMMARY_SHARE = 1 / 32;
+const LONGEST_SUMMARY = 4_096;
 /** Longest list of kinds, and longest kind in it. */
 const CENSUS = 220;
 const LONGEST_KIND = 24;
@@ -80,7 +82,8 @@ export function selectRows(table: Table, query: string, markerChars: number): Se
     if (keepNonRedundant(words, kept) === undefined) return undefined;
     const gaps = gapsOf(table, kept, markerChars);
     if (gaps.length === 0) return undefined;
-    const final = statements(table, columns, kept, uncovered);
+    const unchanged = kept.every((keep, row) => keep === pinned[row]);
+    const final = unchanged ? stated : statements(table, columns, kept, uncovered);
     const lost = [...stated.keys()].filter((column) => !final.has(column) && !uncovered.has(column));
     if (lost.length === 0) return { gaps, summary: [...final.values()].join("; ") };
     for (const column of lost) uncovered.add(column);
@@ -217,7 +220,8 @@ function statements(
   without: ReadonlySet<number>,
 ): Map<number, string> {
   const found = new Map<number, string>();
-  let left = SUMMARY;
+  const chars = rows.reduce((sum, { text }) => sum + text.length, 0);
+  let left = Math.max(SUMMARY, Math.min(LONGEST_SUMMARY, chars * SUMMARY_SHARE));
   // Columns of names first: they need a statement, the others may also be covered by rows.
   const ordered = [...columns].sort((a, b) => Number(a.kinds !== undefined) - Number(b.kinds !== undefined));
   for (const column of ordered) {
