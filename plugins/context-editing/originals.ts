@@ -1,6 +1,9 @@
-/** Keeps what leaves the view, exactly: durably where there is a recovery store, else for as long as the run lasts. */
+/** Keeps what leaves the view, exactly: durably where there is a recovery store, else in memory while the run lasts. */
 import type { Run } from "../../kernel/index.ts";
 import { type Originals, Recovery, StoredOutputs } from "../services.ts";
+
+/** The tool that gives originals back: what it said can be asked for again, and is never stored a second time. */
+const RETRIEVE = "cave_retrieve";
 
 export class RunOriginals implements Originals {
   readonly #run: Run;
@@ -15,11 +18,15 @@ export class RunOriginals implements Originals {
     text: string,
     { toolName, by, whole = false }: { readonly toolName: string; readonly by: string; readonly whole?: boolean },
   ): string | undefined {
-    const recovery = this.#recovery;
-    // A text that came out of the store, or stands for something in it, is never stored as an original of its own.
-    if (recovery && (whole || !recovery.isRecovered(toolName, text))) {
-      const handle = recovery.keep(text, { contentType: whole ? "application/json" : "text/plain", by });
-      if (handle !== undefined) return `cave_retrieve(${JSON.stringify({ recovery_handle: handle })})`;
+    const recovery = toolName === RETRIEVE ? undefined : this.#recovery;
+    if (recovery) {
+      // A text that carries handles would be taken for a marker, and a marker is no original. As JSON it is one.
+      const wrapped = !whole && recovery.isRecovered(toolName, text);
+      const original = whole || wrapped ? withoutHandles(whole ? text : JSON.stringify(text)) : text;
+      const contentType = whole || wrapped ? "application/json" : "text/plain";
+      const handle = recovery.keep(original, { contentType, by });
+      const call = `${RETRIEVE}(${JSON.stringify({ recovery_handle: handle })})`;
+      if (handle !== undefined) return wrapped ? `${call} as one JSON string` : call;
     }
     const handle = this.#outputs?.keep(text, toolName);
     return handle === undefined ? undefined : `read_tool_output(${JSON.stringify({ handle })})`;
@@ -27,9 +34,13 @@ export class RunOriginals implements Originals {
 
   // A store is of use only when the model has the tool that reads from it.
   get #recovery(): Recovery | undefined {
-    return this.#run.tools.has("cave_retrieve") ? this.#run.find(Recovery) : undefined;
+    return this.#run.tools.has(RETRIEVE) ? this.#run.find(Recovery) : undefined;
   }
   get #outputs(): StoredOutputs | undefined {
     return this.#run.tools.has("read_tool_output") ? this.#run.find(StoredOutputs) : undefined;
   }
 }
+
+/** The same JSON with each handle's first letter as an escape. Escapes that stand there already are passed over whole. */
+export const withoutHandles = (json: string): string =>
+  json.replace(/\\(?:u[0-9a-fA-F]{4}|.)|ccr_(?=[0-9a-f]{32})/g, (found) => (found === "ccr_" ? "\\u0063cr_" : found));

@@ -77,7 +77,7 @@ describe("ten times the context window", () => {
         const original = store.originals.get(handle) ?? "";
         expect(original).not.toBe("");
         reached.push(original);
-        follow(original);
+        follow(original.replaceAll("\\u0063cr_", "ccr_")); // an escape in JSON, which a reader of JSON reads
       }
     };
     follow(asJSON(model.calls.at(-1)));
@@ -108,15 +108,14 @@ describe("ten times the context window", () => {
 
   test("an anchor in the user's own words outlives pinning and every generation", async () => {
     const words = "Never touch the table billing_ledger.";
-    const { model } = worker(24, (instruction, prompt) => {
-      const source = prompt.find((message) => message.role === "user" && asJSON({ prompt: [message] }).includes(words));
-      const ids = [...instruction.matchAll(/^- (runtime\.user\.[0-9a-f]{16}) [0-9a-f]{64}$/gm)].map(([, id]) => id);
-      const anchors = source
-        ? ids.map((source_id) => ({ id: "billing", text: words, source_id: source_id ?? "" }))
-        : [];
-      // A model does not know which id is which; the validator does. It tries the first.
-      return { text: JSON.stringify(capsuleFor(instruction, { critical_anchors: anchors.slice(0, 1) })) };
-    });
+    const summarise = (instruction: string) => {
+      const id = /^- (runtime\.user\.[0-9a-f]{16}) [0-9a-f]{64}$/m.exec(instruction)?.[1] ?? "";
+      // Said once, when the message is the only one there is; never repeated by later summaries.
+      const first = instruction.includes('"generation" is 1.');
+      const critical_anchors = first ? [{ id: "billing", text: words, source_id: id }] : [];
+      return { text: JSON.stringify(capsuleFor(instruction, { critical_anchors })) };
+    };
+    const { model } = worker(14, summarise, { prose: 6_000 });
     const conversation = createConversation();
     const inputs = [`${words} Begin.`, "Go on.", "Go on again."];
     const { runs } = await play(

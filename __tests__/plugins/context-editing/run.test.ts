@@ -115,6 +115,27 @@ describe("at the frontier", () => {
     expect(cleared(second.calls.at(-1))[0]).toContain('read_tool_output({"handle":"tool_1"})');
     expect([...outputs.outputs.values()]).toEqual(Array.from({ length: 6 }, (_, n) => page(n)));
   });
+  test("a result that carries handles of its own is kept as JSON, and a handle in it is none", async () => {
+    const handle = `ccr_${"ab".repeat(16)}`;
+    const marked = tool({
+      name: "bash",
+      description: "Runs.",
+      input,
+      effect: "external",
+      execute: ({ n }) => `${page(n ?? 0)}\n"quoted" \\ccr_ \udcccr_ <<ccr:${handle}>>`,
+    });
+    const store = recoveryStore();
+    const model = windowed([...calls(14, "bash"), { text: "done" }], 120_000);
+    const { run } = await go(model, [store.plugin, contextEditing], {}, [marked]);
+    expect(run.ledger.of("context.cleared")).toHaveLength(1);
+    expect(cleared(model.calls.at(-1))[0]).toContain("as one JSON string");
+    const texts = [...store.originals.values()];
+    expect(texts).toHaveLength(6);
+    for (const [n, text] of texts.entries()) {
+      expect(text).not.toMatch(/ccr_[0-9a-f]{32}/);
+      expect(JSON.parse(text)).toBe(`${page(n)}\n"quoted" \\ccr_ \udcccr_ <<ccr:${handle}>>`);
+    }
+  });
   test("a store that throws leaves the view as it was and is noted", async () => {
     const broken = recoveryStore();
     const model = windowed([...calls(14), { text: "done" }], 120_000);

@@ -8,13 +8,14 @@ export function recoveryStore(options: { full?: boolean } = {}) {
   const originals = new Map<string, string>();
   const service: Recovery = {
     keep(original) {
-      if (options.full) return undefined;
+      // A text that carries a handle stands for an original and is none.
+      if (options.full || /ccr_[0-9a-f]{32}/.test(original)) return undefined;
       const handle = `ccr_${createHash("sha256").update(original).digest("hex").slice(0, 32)}`;
       originals.set(handle, original);
       return handle;
     },
     retrieve: (handle) => originals.get(handle),
-    isRecovered: (toolName, text) => toolName === "cave_retrieve" || /<<ccr:ccr_[0-9a-f]{32}>>/.test(text),
+    isRecovered: (toolName, text) => toolName === "cave_retrieve" || /ccr_[0-9a-f]{32}/.test(text),
   };
   const plugin = definePlugin({
     name: "recovery",
