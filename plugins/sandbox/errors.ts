@@ -1,4 +1,4 @@
-/** The sandbox's rows of the error table. */
+/** The sandbox's rows of the error table. `\u002e` keeps the build from taking a remedy's text for code. */
 const CONTAINED =
   'Run on Linux with util-linux and user namespaces, on macOS, or in WSL2; `caveman doctor` says what is missing. sandbox: "host" runs tools without containment.';
 
@@ -6,7 +6,7 @@ export const errors = {
   cave_tool_sandbox_entry_required: {
     meaning: "An agent whose tools run in the sandbox has no entryPath, so no worker could load its tools.",
     remedy:
-      'Pass entryPath: import.meta.url of the module that exports the agent, or say sandbox: "host" on an agent whose tools you trust with this process.',
+      'Pass entryPath: import.meta\u002eurl of the module that exports the agent, or say sandbox: "host" on an agent whose tools you trust with this process.',
   },
   cave_sandbox_entry_required: {
     meaning: "A sandboxed tool was called in a run that staged no source.",

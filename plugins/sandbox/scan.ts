@@ -155,7 +155,7 @@ export function references(source: string): Reference[] {
             .slice(comma + 1, end)
             .map((token) => token.text)
             .join("");
-    if (!base.startsWith("import.meta.url")) return;
+    if (!/^import\.meta\.url/.test(base)) return;
     const argument = list[first];
     if (argument === undefined) return;
     found.push(

@@ -43,7 +43,7 @@ const datagram = (port: number): Promise<string> =>
 const attempts: Readonly<Record<string, (baits: Baits) => unknown>> = {
   "read a file of the host": ({ file }) => readFileSync(file, "utf8"),
   "write a file of the host": ({ file }) => writeFileSync(file, "overwritten"),
-  "write into the staged sources": () => writeFileSync(new URL("./probe.mjs", import.meta.url), ""),
+  "write into the staged sources": () => writeFileSync(process.argv[1] ?? "", ""),
   "read the environment of the host": ({ secret }) => process.env[secret] ?? Promise.reject(new Error("not set")),
   "read /proc": () => readFileSync("/proc/self/environ", "utf8"),
   "start a process": () => {
