@@ -31,6 +31,8 @@ export interface PluginSpec<O extends TObject = TObject> {
   readonly requires?: readonly string[];
   readonly before?: readonly string[];
   readonly after?: readonly string[];
+  /** What its options decide, a line each, for listings. */
+  readonly describe?: (options: OptionsOf<O>) => readonly string[];
   readonly controls?: (run: Run) => Readonly<Record<string, string>>;
   readonly prepare?: (run: Run, signal: AbortSignal) => void | Promise<void>;
   readonly tools?: (run: Run) => readonly Tool[];

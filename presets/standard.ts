@@ -1,6 +1,19 @@
 import type { Plugin } from "../kernel/index.ts";
-import { breakers, budget, limits, pricing, retry, subagents } from "../plugins/index.ts";
+import { breakers, budget, limits, policy, pricing, results, retry, subagents } from "../plugins/index.ts";
 import { bare } from "./bare.ts";
 
-/** The default: what `bare` has, priced, metered, bounded, watched for loops, and retried where that costs nothing twice. */
-export const standard = (): Plugin[] => [...bare(), pricing(), budget(), limits(), subagents(), breakers(), retry()];
+/**
+ * The default: what `bare` has, priced, metered, bounded, watched for loops, retried where that costs nothing twice, its
+ * tool calls decided by policy and their results capped.
+ */
+export const standard = (): Plugin[] => [
+  ...bare(),
+  pricing(),
+  budget(),
+  limits(),
+  subagents(),
+  breakers(),
+  retry(),
+  policy(),
+  results(),
+];

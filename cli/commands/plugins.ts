@@ -27,10 +27,11 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
           preset: loaded.preset,
           config: loaded.file ?? null,
           lastRun: last?.runId ?? null,
-          plugins: kernel.plugins.map(({ name, spec }) => ({
+          plugins: kernel.plugins.map(({ name, spec, options }) => ({
             name,
             version: spec.version ?? null,
             description: spec.description ?? null,
+            decides: spec.describe?.(options as never) ?? [],
           })),
           hooks: Object.fromEntries(HOOKS.map((hook) => [hook, taps(hook).map(row)])),
         },
@@ -43,6 +44,10 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
   terminal.out(
     `preset ${loaded.preset}, ${loaded.file ? `config ${loaded.file}` : "no config"}\nplugins ${kernel.plugins.map((plugin) => plugin.name).join(", ")}\n`,
   );
+  for (const { name, spec, options } of kernel.plugins) {
+    const lines = spec.describe?.(options as never) ?? [];
+    if (lines.length > 0) terminal.out(`\n${name}\n${lines.map((line) => `  ${line}\n`).join("")}`);
+  }
   for (const hook of HOOKS) {
     const rows = taps(hook).map((tap, index) => [
       `${index + 1}`,

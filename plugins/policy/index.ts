@@ -59,6 +59,7 @@ export const policy = definePlugin({
     approve: callback<Approve>('a function that answers "yes", "no" or "always"'),
   }),
   errors,
+  describe: describeRules,
   controls: ({ options }) => ({
     tool_policy: options.toolPolicy ? "active" : "absent",
     approvals: options.approve ? "active" : "absent",
@@ -96,7 +97,9 @@ export const policy = definePlugin({
 });
 
 /** The rules of a policy plugin's options, one a line, for listings. */
-export const describeRules = ({ rules }: Pick<Options, "rules">): string[] => rules.map(describeRule);
+export function describeRules({ rules }: Pick<Options, "rules">): string[] {
+  return rules.map(describeRule);
+}
 
 function checkCallbacks({ options, parent }: Run): void {
   if (parent) return;
