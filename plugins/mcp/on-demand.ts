@@ -24,6 +24,8 @@ export function onDemandTools(definitions: readonly Definition[], tools: readonl
     description: `Finds tools by what they do and shows their input schemas; then call one with ${CALL_TOOL}. ${inventory(definitions)}`,
     input: Type.Object({ query: Type.String({ description: "a few words: what the tool should do" }) }),
     effect: "read",
+    // A schema that something shortened is a schema that misleads.
+    result: "inline",
     execute: ({ query }) => {
       if (query.trim() === "") throw new CavemanError("cave_tool_search_query_required");
       index ??= new ToolIndex(definitions);

@@ -74,6 +74,8 @@ export class Link {
   join(watcher: Watcher): void {
     clearTimeout(this.#idle);
     this.#watchers.add(watcher);
+    // A run reads the list for itself: a server may have changed it without a word.
+    this.#listing = undefined;
   }
   /** Whether nobody is left. */
   leave(watcher: Watcher): boolean {

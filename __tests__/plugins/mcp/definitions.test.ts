@@ -3,11 +3,17 @@ import { join } from "node:path";
 import { describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
+import type { CommandModule, CommandSpec } from "../../../cli/command.ts";
 import { definePlugin, sha256 } from "../../../kernel/index.ts";
+import { compression } from "../../../plugins/compression/index.ts";
 import { commands } from "../../../plugins/mcp/commands.ts";
 import { cleanText, exposedName, readDefinition, tellApart } from "../../../plugins/mcp/definition.ts";
 import { effectOf } from "../../../plugins/mcp/options.ts";
 import { capped, readResult } from "../../../plugins/mcp/result.ts";
+import { policy } from "../../../plugins/policy/index.ts";
+import { results } from "../../../plugins/results/index.ts";
+import { sandbox } from "../../../plugins/sandbox/index.ts";
+import { tokens } from "../../../plugins/tokens/index.ts";
 import { calls, plain, World } from "./worlds.ts";
 
 jest.setTimeout(60_000);
@@ -96,6 +102,15 @@ describe("a definition is pinned when it is first used", () => {
     expect(world.lines).not.toContain("call pay");
   });
 
+  test("a change that nobody announced is found by the next run, also on a connection that was kept", async () => {
+    const world = new World([plain("pay")]);
+    const kernel = world.kernel({ servers: { s: world.server() }, keepAliveMs: 1_000 });
+    await world.runOn(kernel, calls());
+    world.list([plain("pay", { description: "Other." })]);
+    expect((await world.runOn(kernel, calls())).tools).toEqual([]);
+    expect(world.pids).toHaveLength(1);
+  });
+
   test.each([
     "{",
     '{"schema":"caveman.mcp-lock.v1"}',
@@ -110,6 +125,20 @@ describe("a definition is pinned when it is first used", () => {
   });
 });
 
+/** As the command line reads it. */
+const commandsOfPlugin: Readonly<Record<string, CommandSpec & CommandModule>> = commands;
+test("the command is one the command line can read, and says what it cannot do", async () => {
+  expect(
+    commandsOfPlugin.mcp?.usage
+      .split(" ")
+      .slice(1)
+      .map((word) => word.slice(1, -1)),
+  ).toEqual(Object.keys(commands.mcp.positionals));
+  await expect(cli(new World(), "remove")).rejects.toThrow("cave_option_invalid");
+  const [out] = await cli(new World(), "list");
+  expect(out).toContain("No MCP server is known");
+});
+
 const cli = async (world: World, action: string, server?: string, tool?: string): Promise<[string, number]> => {
   let out = "";
   const lock = join(world.root, ".caveman/mcp.lock.json");
@@ -119,6 +148,13 @@ const cli = async (world: World, action: string, server?: string, tool?: string)
   );
   return [out, exit];
 };
+
+/** Definitions as a model would be shown them, in the order it would be shown them. */
+const shownOf = (tools: readonly { readonly name: string }[]): string[] =>
+  tools
+    .map((tool) => ({ ...tool, name: `s__${tool.name}` }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((tool) => JSON.stringify(tool));
 
 describe("two hundred tools", () => {
   const many = Array.from({ length: 200 }, (_, i) => {
@@ -144,7 +180,7 @@ describe("two hundred tools", () => {
   test("bring at most a tenth of their tokens into the prompt until they are searched, and the prefix never moves", async () => {
     const world = new World(many);
     const denied: string[] = [];
-    const policy = definePlugin({
+    const decide = definePlugin({
       name: "policy",
       apply: ({ hooks }) =>
         hooks.admitTool.tap({ name: "policy", stage: "policy" }, (call) => {
@@ -155,7 +191,7 @@ describe("two hundred tools", () => {
         }),
     });
     const { results, model, run, tools } = await world.runOn(
-      world.kernel({ servers: { s: world.server({ effects: { "*": "write" } }) } }, policy()),
+      world.kernel({ servers: { s: world.server({ effects: { "*": "write" } }) } }, decide()),
       calls(
         ["cave_search_tools", { query: "archive shipment" }],
         ["cave_call_tool", { name: "s__archive_invoice_4", arguments: { id: "x" } }],
@@ -168,7 +204,7 @@ describe("two hundred tools", () => {
       ),
     );
     expect(tools).toEqual(["cave_search_tools", "cave_call_tool"]);
-    const whole = encode(many.map((tool) => JSON.stringify({ ...tool, name: `s__${tool.name}` })).join("\n")).length;
+    const whole = encode(shownOf(many).join("\n")).length;
     const shown = model.calls.map((call) => JSON.stringify(call.tools));
     const inPrompt = encode(shown[0] ?? "").length;
     expect(inPrompt).toBeLessThanOrEqual(whole / 10);
@@ -192,6 +228,37 @@ describe("two hundred tools", () => {
     expect(blank).toContain("cave_tool_search_query_required");
     expect(JSON.parse(nothing ?? "")).toEqual({ tools: [], found: 0 });
     expect(world.lines.filter((line) => line.startsWith("call "))).toEqual(["call archive_invoice_4"]);
+  });
+
+  test("are decided by policy under their own names, in an agent whose own tools are contained", async () => {
+    const world = new World(many);
+    const asked: string[] = [];
+    const kernel = world.kernel(
+      { servers: { s: world.server({ effects: { list_ticket_2: "read" } }) } },
+      tokens(),
+      sandbox(),
+      policy({ rules: [{ tool: "s__delete_*", decision: "deny" }] }),
+      results(),
+      compression(),
+    );
+    const script = calls(
+      ["cave_search_tools", { query: "delete customer" }],
+      ["cave_call_tool", { name: "s__delete_customer_1", arguments: { id: "1" } }],
+      ["cave_call_tool", { name: "s__list_ticket_2", arguments: { id: "2" } }],
+      ["cave_call_tool", { name: "s__update_shipment_3", arguments: { id: "3" } }],
+    );
+    const approve = ({ name }: { readonly name: string }) => {
+      asked.push(name);
+      return "yes" as const;
+    };
+    const { results: read, run } = await world.runOn(kernel, script, { approve });
+    expect(run.agent.sandbox).toBe("required");
+    expect(JSON.parse(read[0] ?? "").tools).toHaveLength(4);
+    expect(read[1]).toContain("cave_tool_denied");
+    expect(read.slice(2)).toEqual(['list_ticket_2: {"id":"2"}', 'update_shipment_3: {"id":"3"}']);
+    expect(asked).toEqual(["s__update_shipment_3"]);
+    const [measured] = run.ledger.of("mcp.server");
+    expect(measured).toMatchObject({ tokenBasis: "exact", schemaTokens: encode(shownOf(many).join("\n")).length });
   });
 
   test("stand in the prompt where the configuration wants them there, and a few tools may be kept out of it", async () => {

@@ -4,8 +4,8 @@
  */
 import { spawn } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
-import { Server } from "@modelcontextprotocol/server";
-import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { inputRequired, Server } from "@modelcontextprotocol/server";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 
 const { MCP_TOOLS = "", MCP_LOG = "", MCP_START = "" } = process.env;
 const log = (line: string): void => {
@@ -47,7 +47,11 @@ const answered = ([method, params]: (typeof requests)[number]): Promise<string> 
     process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: method, method, params })}\n`);
   });
 
-server.setRequestHandler("tools/list", () => ({ tools: JSON.parse(readFileSync(MCP_TOOLS, "utf8")) }));
+let pages = 0;
+server.setRequestHandler("tools/list", () => ({
+  tools: JSON.parse(readFileSync(MCP_TOOLS, "utf8")),
+  ...(MCP_START === "endless" ? { nextCursor: String(++pages) } : {}),
+}));
 server.setRequestHandler("tools/call", async ({ params }) => {
   log(`call ${params.name}`);
   const { name, arguments: input = {} } = params;
@@ -72,6 +76,8 @@ server.setRequestHandler("tools/call", async ({ params }) => {
       return text(JSON.stringify(process.env));
     case "ask":
       return text((await Promise.all(requests.map(answered))).join());
+    case "want":
+      return inputRequired({ inputRequests: { roots: inputRequired.listRoots() } });
     case "announce":
       await server.sendToolListChanged();
       return text("announced");
@@ -84,4 +90,6 @@ if (MCP_START === "stubborn") {
   process.on("SIGTERM", () => log("SIGTERM"));
   setInterval(() => undefined, 1_000);
 }
-await server.connect(new StdioServerTransport());
+// The newer handshake alone: an `initialize` is refused.
+if (MCP_START === "modern") serveStdio(() => server, { legacy: "reject" });
+else await server.connect(new StdioServerTransport());

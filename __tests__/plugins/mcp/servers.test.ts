@@ -133,15 +133,30 @@ describe("a server that misbehaves is a tool error, and the run goes on", () => 
   });
 });
 
+test("a server that knows only the newer handshake is spoken to in it, and what it wants in the middle of a call is refused", async () => {
+  const world = new World([plain("ok"), plain("want"), plain("crash")]);
+  const { results } = await world.run(calls("s__ok", "s__want", "s__crash", "s__ok"), {
+    servers: { s: world.server({ env: { MCP_START: "modern" } }) },
+  });
+  expect(results[0]).toBe("ok: {}");
+  expect(results[1]).toMatch(/^cave_mcp_tool_failed/);
+  expect(results[2]).toContain("cave_mcp_server_lost");
+  expect(results[3]).toBe("ok: {}");
+});
+
 describe("a server that does not start", () => {
   test.each([
     ["ends", "exit", /cannot start/],
     ["hangs", "hang", /no answer within 700 ms/],
     ["floods", "flood", /cave_mcp_server_unavailable/],
+    ["lists tools without end", "endless", /pagination did not terminate/],
   ])("one that %s fails the run with a coded error, and an optional one does not", async (_, start, says) => {
     process.env.CAVE_TEST_MCP_TOKEN = "s3cr3t-of-the-test";
     const world = new World([plain("ok")]);
-    const s = world.server({ startTimeoutMs: 700, env: { MCP_START: start, TOKEN: { env: "CAVE_TEST_MCP_TOKEN" } } });
+    const s = world.server({
+      startTimeoutMs: start === "endless" ? 30_000 : 700,
+      env: { MCP_START: start, TOKEN: { env: "CAVE_TEST_MCP_TOKEN" } },
+    });
     const failed = await world.run(calls(), { servers: { s } });
     expect(failed.outcome.error?.code).toBe("cave_mcp_server_unavailable");
     expect(failed.outcome.error?.message).toMatch(says);
@@ -219,6 +234,29 @@ describe("the environment", () => {
     expect(elsewhere).toEqual([]);
     expect(outcome.error?.code).toBe("cave_mcp_server_unavailable");
     expect(outcome.error?.message).not.toContain("s3cr3t");
+  });
+
+  test("an HTTP answer without end is cut off", async () => {
+    let written = 0;
+    const server = createServer((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      const chunk = Buffer.alloc(1_048_576, " ");
+      const more = (): void => {
+        written += chunk.length;
+        if (response.destroyed || written > 256 * chunk.length) response.end();
+        else if (response.write(chunk)) setImmediate(more);
+        else response.once("drain", more);
+      };
+      more();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    const { outcome } = await new World().run(calls(), { servers: { h: { url } } });
+    server.closeAllConnections();
+    server.close();
+    expect(outcome.error?.code).toBe("cave_mcp_server_unavailable");
+    // Sixteen MiB are read; the rest of what was written stood in buffers between the two.
+    expect(written).toBeLessThan(64 * 1_048_576);
   });
 
   test.each([
