@@ -34,6 +34,8 @@ export const shell = definePlugin({
     ...keys,
   }),
   errors,
+  // results looks for tools whose results are paged.
+  before: ["results"],
   controls: (run) => ({ shell: toolsOf.has(run) ? "active" : "absent" }),
   tools: (run) => toolsOf.get(run) ?? [],
   prepare(run) {

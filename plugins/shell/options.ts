@@ -118,6 +118,8 @@ export interface Settled extends ShellToolsOptions {
   readonly tools: readonly ShellToolName[];
   readonly caps: Readonly<Record<ShellToolName, number>>;
   readonly hardLinks: HardLinks;
+  /** Whether cut results are to be paged, so that the results plugin brings its tool for that. */
+  readonly paged: boolean;
 }
 
 /** @throws CavemanError `cave_option_invalid`. */
@@ -157,6 +159,7 @@ export function settled(options: ShellToolsOptions): Settled {
     tools: wanted,
     caps: { ...OUTPUT_CAPS, ...options.outputCaps },
     hardLinks: options.hardLinks ?? "refuse",
+    paged: options.tools?.includes(READ_TOOL_OUTPUT) ?? true,
   };
 }
 

@@ -31,6 +31,11 @@ export class Shell {
     });
   }
 
+  /** The result policy of tools whose results may be cut. */
+  get cut(): "page" | "auto" {
+    return this.options.paged ? "page" : "auto";
+  }
+
   /** The workspace's real path. @throws CavemanError `cave_workspace_invalid`. */
   async root(): Promise<string> {
     try {

@@ -33,6 +33,7 @@ export const bashTool = (shell: Shell): Tool =>
       "Runs a shell command in the workspace and returns its output and exit code. Long output is cut in the middle. What it leaves in the background is ended.",
     input: Input,
     effect: "external",
+    result: shell.cut,
     timeoutMs: BASH_MS + 2 * BACKEND_GRACE_MS,
     execute: (input, { signal, toolCallId }) => shell.track(input, run(shell, input, signal, toolCallId)),
   });

@@ -39,6 +39,7 @@ export const fileTools = (
     description: "Creates a file, with the folders it needs, or replaces all of its content.",
     input: Type.Object({ path, content: Type.String() }, closed),
     effect: "write",
+    result: shell.cut,
     timeoutMs,
     execute: (input, { signal, toolCallId }) =>
       shell.track(
@@ -66,6 +67,7 @@ export const fileTools = (
       closed,
     ),
     effect: "write",
+    result: shell.cut,
     timeoutMs,
     execute(input, { signal, toolCallId }) {
       const { old_string: oldString, new_string: newString, replace_all: replaceAll = false } = input;
@@ -89,6 +91,7 @@ export const fileTools = (
       closed,
     ),
     effect: "read",
+    result: shell.cut,
     timeoutMs,
     async execute(input, { signal }) {
       const { path: from = ".", glob } = input;

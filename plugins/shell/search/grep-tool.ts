@@ -31,6 +31,7 @@ export const grepTool = (shell: Shell): Tool =>
     description: `Searches files line by line, without what ignore files leave out. Lines come as path:line:text, at most ${MAX_MATCHES}.`,
     input: Input,
     effect: "read",
+    result: shell.cut,
     timeoutMs: FILE_MS + 10_000,
     async execute(input, { signal }) {
       const { matches, more, notes } = await search(shell, input, signal);
