@@ -21,7 +21,9 @@ export class RewriteLog {
     const { run, gauge } = this.#parts;
     const { dropped, ...fact } = made;
     const preTokens = work.pressure.tokens;
-    const postTokens = Math.max(0, preTokens - (work.tokensOf(work.messages) - work.tokensOf(after)));
+    // In proportion: what is counted here and what the provider reported are not the same measure.
+    const share = work.tokensOf(after) / Math.max(1, work.tokensOf(work.messages));
+    const postTokens = Math.min(preTokens, Math.round(preTokens * share));
     this.#declined = "";
     run.record("compaction.settled", { ...fact, preTokens, postTokens, cacheState: gauge.cacheState });
     const what = fact.tier === "evicted" ? "old tool result(s) were cited" : "earlier message(s) were summarised";
@@ -35,8 +37,11 @@ export class RewriteLog {
   }
   discarded(reason: string, paid: boolean, summaryCall: CallId | undefined): undefined {
     const { run } = this.#parts;
-    const short = reason.slice(0, 300);
+    const short = withoutQuotes(reason).slice(0, 300);
     run.record("compaction.discarded", { reason: short, paid, ...(summaryCall ? { summaryCall } : {}) });
     if (paid) run.notice(OWNER, "cave_compaction_discarded", `A summary was paid for and discarded: ${short}.`);
   }
 }
+
+/** What is quoted in a reason was written by a model, and facts hold no content. */
+const withoutQuotes = (reason: string): string => reason.replace(/"(?:\\.|[^"\\])*"/g, "…");

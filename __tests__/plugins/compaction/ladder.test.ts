@@ -365,13 +365,21 @@ describe("what is recorded", () => {
       compactions.length,
     );
   });
-  test("facts and notices are content-blind", async () => {
-    const { model } = worker(16, good, prose);
-    const { run } = await play(model, ["SECRET-REQUEST"], [recoveryStore().plugin]);
-    const facts = JSON.stringify(
-      run.ledger.facts.filter(({ type }) => type.startsWith("compaction.") || type === "notice"),
-    );
-    expect(facts).not.toMatch(/SECRET-REQUEST|nothing to note|thought/);
+  test("facts and notices are content-blind, also about what a summary got wrong", async () => {
+    const telling = (instruction: string): ScriptStep => ({
+      text: JSON.stringify(
+        capsuleFor(instruction, {
+          critical_anchors: [{ id: 'SECRET "ID"', text: "SECRET", source_id: "SECRET-SOURCE" }],
+        }),
+      ),
+    });
+    for (const summarise of [good, telling]) {
+      const { model } = worker(16, summarise, prose);
+      const { run } = await play(model, ["SECRET-REQUEST"], [recoveryStore().plugin]);
+      const told = run.ledger.facts.filter(({ type }) => type.startsWith("compaction.") || type === "notice");
+      expect(told.length).toBeGreaterThan(0);
+      expect(JSON.stringify(told)).not.toMatch(/SECRET|nothing to note|thought/);
+    }
   });
 });
 

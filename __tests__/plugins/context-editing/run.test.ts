@@ -13,6 +13,7 @@ import {
   type Run,
   type RunOptions,
   schema,
+  type Tokens,
   type Tool,
   textOf,
   tool,
@@ -23,7 +24,7 @@ import { pricing } from "../../../plugins/pricing/index.ts";
 import { providers } from "../../../plugins/providers/index.ts";
 import { type Script, type ScriptStep, scripted } from "../../../plugins/providers/scripted/index.ts";
 import { retry } from "../../../plugins/retry/index.ts";
-import { ContextGauge } from "../../../plugins/services.ts";
+import { ContextGauge, type ContextSize, Models, Tokenizer } from "../../../plugins/services.ts";
 import { outputStore, recoveryStore } from "./stores.ts";
 
 const input = schema.object({ n: schema.optional(schema.integer()) });
@@ -335,5 +336,34 @@ describe("the gauge", () => {
     // 5,000 in, 50 out, and a result of 32,000 bytes with its message around it.
     expect(sizes[1]).toBeGreaterThan(13_050);
     expect(sizes[1]).toBeLessThan(13_110);
+  });
+  test("counts by the tokenizer where the model has one, and says what the figure is", async () => {
+    const seen: ContextSize[] = [];
+    const identity = { backend: "b", revision: "r", digest: "", exactness: "exact", surface: "text" } as const;
+    const counter = definePlugin({
+      name: "tokens",
+      apply: (kernel) =>
+        kernel.provide(Tokenizer, () => ({
+          identity,
+          identityOf: ({ provider }) => (provider === "sim" ? identity : undefined),
+          count: () => 1_000 as Tokens,
+          countMessage: () => 1_000 as Tokens,
+        })),
+    });
+    const probe = definePlugin({
+      name: "probe",
+      after: ["context-editing"],
+      apply(kernel) {
+        kernel.hooks.compact.tap("probe", ({ run, view }) => {
+          const model = run.find(Models)?.resolved;
+          seen.push(run.service(ContextGauge).sizeOf(view, model));
+        });
+      },
+    });
+    await go(scripted([{ text: "x" }]), [counter, contextEditing, probe]);
+    await go(scripted([{ text: "x" }], { as: "nobody/nothing" }), [counter, contextEditing, probe]);
+    expect(seen.map(({ basis }) => basis)).toEqual(["exact", "estimate"]);
+    expect(seen[0]?.tokens).toBeGreaterThan(1_000);
+    expect(seen[1]?.tokens).toBeLessThan(1_000);
   });
 });
