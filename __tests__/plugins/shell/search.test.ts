@@ -1,14 +1,14 @@
 /** grep gives the same with ripgrep and without, and the same as ripgrep itself. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { parseGlob } from "../../../plugins/shell/search/glob.ts";
 import { parsePattern } from "../../../plugins/shell/search/pattern.ts";
 import { findRipgrep } from "../../../plugins/shell/search/ripgrep.ts";
 import { byBytes } from "../../../plugins/shell/search/walk.ts";
 import { copyHostile } from "./hostile/make.ts";
-import { world } from "./workspaces.ts";
+import { type World, world } from "./workspaces.ts";
 
 // A generous safety limit: the machine may be busy.
 jest.setTimeout(60_000);
@@ -53,6 +53,17 @@ withRipgrep("over this repository", () => {
 });
 
 withRipgrep("over hostile files", () => {
+  let fast: World;
+  let own: World;
+  beforeAll(async () => {
+    fast = await world();
+    copyHostile(fast.workspace);
+    own = await world({ workspace: fast.workspace, ripgrep: false });
+  });
+  afterAll(async () => {
+    await own[Symbol.asyncDispose]();
+    await fast[Symbol.asyncDispose]();
+  });
   test.each([
     ["needle"],
     ["needle$"],
@@ -77,9 +88,6 @@ withRipgrep("over hostile files", () => {
     ["\\S+\\s\\S+"],
     ["\\D\\d"],
   ])("%s: with ripgrep and without", async (pattern) => {
-    await using fast = await world();
-    copyHostile(fast.workspace);
-    await using own = await world({ workspace: fast.workspace, ripgrep: false });
     for (const rest of [{}, { ignoreCase: true }]) {
       expect(await own.ok("grep", { pattern, ...rest })).toBe(await fast.ok("grep", { pattern, ...rest }));
     }
@@ -207,7 +215,7 @@ withRipgrep("over hostile files", () => {
           expect([text, mine]).toEqual([text, found]);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 

@@ -6,9 +6,9 @@ import { FILE_MS } from "../files/file-worker.ts";
 import type { GrepAnswer } from "../files/protocol.ts";
 import { oneLine } from "../files/tools.ts";
 import type { Shell } from "../shell.ts";
-import { searchRequest } from "./match.ts";
 import { type Pattern, parsePattern } from "./pattern.ts";
 import { findRipgrep, ripgrep } from "./ripgrep.ts";
+import { searchRequest } from "./search-request.ts";
 
 /** Matches that one search returns. */
 export const MAX_MATCHES = 200;

@@ -4,25 +4,15 @@
  */
 import { type Boundary, openFile } from "../files/boundary.ts";
 import { FileFault } from "../files/fault.ts";
-import type { FilesRequest, GrepAnswer, GrepRequest, LinesRequest, Match } from "../files/protocol.ts";
+import type { GrepAnswer, GrepRequest, LinesRequest, Match } from "../files/protocol.ts";
 import { asUtf8, characterEnd, isValidUtf8, kindOf, wholeOf } from "../files/text.ts";
+import { searchRequest } from "./search-request.ts";
 import { files, SEARCHED_BYTES } from "./walk.ts";
 
 /** Longer lines are not searched: they are no text a person wrote. */
 const LINE_BYTES = 1_048_576;
 /** Bytes shown of a line. */
 const SHOWN_BYTES = 500;
-/** Files that one search looks at. */
-export const MAX_FILES = 200_000;
-
-export const searchRequest = (request: { readonly path: string; readonly glob?: string }): FilesRequest => ({
-  kind: "files",
-  path: request.path,
-  limit: MAX_FILES,
-  searchable: true,
-  ...(request.glob === undefined ? {} : { glob: request.glob }),
-});
-
 export function grep(boundary: Boundary, request: GrepRequest, deadline: number): GrepAnswer {
   const listed = files(boundary, searchRequest(request), deadline);
   const pattern = new RegExp(request.source, request.flags);
