@@ -91,9 +91,13 @@ function isJsonLines({ lines }: Sample): boolean {
   return whole.length > 0 ? whole.every(parses) : candidates.every((each) => /^[[{]\s*["{[\d]/.test(each));
 }
 
+const ESCAPE = String.fromCharCode(27);
+/** A control sequence that is whole; a stray escape is none. */
+const SEQUENCE = new RegExp(`${ESCAPE}(?:\\[[0-?]{0,64}[ -/]{0,8}[@-~]|\\][0-9]{1,4};)`);
+
 /** Control sequences, or lines drawn over. */
 function isTerminal(input: string): boolean {
-  if (input.includes("\u001b[") || input.includes("\u001b]")) return true;
+  if (input.includes(ESCAPE) && SEQUENCE.test(input)) return true;
   let bare = 0;
   for (let at = input.indexOf("\r"); at >= 0; at = input.indexOf("\r", at + 1)) {
     // A file that ends its lines with both characters is no terminal.

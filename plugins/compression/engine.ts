@@ -97,6 +97,22 @@ export function createEngine(registry: Registry, count: CountTokens): Engine {
   };
 }
 
+/** Bytes of no text: a zero anywhere, or many control characters in the beginning or the middle. */
+function isBinary(input: string): boolean {
+  if (input.includes("\u0000")) return true;
+  for (const from of [0, input.length >> 1]) {
+    const sample = input.slice(from, from + 2_048);
+    let control = 0;
+    for (let i = 0; i < sample.length; i++) {
+      const code = sample.charCodeAt(i);
+      if (code === 0xfffd || (code < 32 && !(code >= 7 && code <= 13) && code !== 27) || (code >= 127 && code < 160))
+        control++;
+    }
+    if (control > sample.length * 0.05) return true;
+  }
+  return false;
+}
+
 /** A failure that ends an attempt with the input. */
 class Stay {
   readonly reason: Reason;
@@ -147,7 +163,7 @@ class Attempt {
     )
       throw new Stay("input_too_large");
     // A text that has no bytes of its own cannot be stored, so it could not come back exactly.
-    if (!input.isWellFormed() || input.includes("\u0000")) throw new Stay("not_text");
+    if (!input.isWellFormed() || isBinary(input)) throw new Stay("not_text");
     if (isMarked(input)) throw new Stay("already_compressed");
     const forced = type !== undefined && isForced(type);
     const { content, rewrap } = forced ? { content: input, rewrap: (view: string) => view } : unwrap(input);

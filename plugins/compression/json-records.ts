@@ -4,6 +4,8 @@ import type { Column, Records } from "./records.ts";
 
 /** Fields beyond which elements have too little in common to be read as records. */
 const MAX_COLUMNS = 128;
+/** Fields times elements that are held at once. */
+const MAX_CELLS = 8_000_000;
 /** Levels of nested objects whose leaves are fields. */
 const MAX_LEVELS = 6;
 /** Elements of an array within a record that are fields of their own. */
@@ -74,6 +76,7 @@ interface Field {
 function columnsOf(tape: Tape, records: readonly number[]): Column[] | undefined {
   const fields: Field[] = [];
   const root = new Level("");
+  const most = Math.min(MAX_COLUMNS, MAX_CELLS / records.length);
   const set = (field: Field, record: number, node: number): void => {
     // Of two equal keys the last one counts, as everywhere.
     field.values[record] =
@@ -91,7 +94,7 @@ function columnsOf(tape: Tape, records: readonly number[]): Column[] | undefined
     for (let child = node + 1; child < tape.after(node); child = tape.after(child)) {
       const key = object ? tape.text(child) : String(Math.min(place++, MAX_ITEMS));
       if (object) child = tape.after(child);
-      if (fields.length > MAX_COLUMNS || !read(level.under(key), record, child, depth + 1)) return false;
+      if (fields.length > most || !read(level.under(key), record, child, depth + 1)) return false;
     }
     return true;
   };

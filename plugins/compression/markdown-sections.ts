@@ -62,15 +62,14 @@ function sectionsOf(lines: readonly string[]): Section[] {
     const heading = fence === "" ? /^(#{1,6}) +(.*)$/.exec(line) : null;
     if (heading) headings.push({ level: heading[1]?.length ?? 1, at: i, text: heading[2] ?? "" });
   }
-  return headings.map(({ level, at, text }, index) => {
-    const next = headings.slice(index + 1, index + 1_000).find((other) => other.level <= level);
-    return {
-      heading: text,
-      level,
-      from: at,
-      to: next?.at ?? (index + 1_000 < headings.length ? at + 1 : lines.length),
-    };
-  });
+  const sections: Section[] = [];
+  // From the end: where the next heading of each level or above stands.
+  const next = new Array<number>(7).fill(lines.length);
+  for (const { level, at, text } of headings.toReversed()) {
+    sections.push({ heading: text, level, from: at, to: next[level] ?? lines.length });
+    next.fill(at, level);
+  }
+  return sections.reverse();
 }
 
 function commonestLevel(sections: readonly Section[]): Section[] {
