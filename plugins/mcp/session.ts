@@ -8,6 +8,7 @@ import { LockFile } from "./lock.ts";
 import { onDemandTools } from "./on-demand.ts";
 import { effectOf, type McpOptions, type ServerSpec } from "./options.ts";
 import type { Link, Listing, Pool, Watcher } from "./pool.ts";
+import { quoted, Refusals } from "./refusals.ts";
 import { readResult } from "./result.ts";
 
 const OWNER = "mcp";
@@ -16,12 +17,25 @@ interface Source {
   readonly link: Link;
   readonly listing: Listing;
 }
+/** What of a server a run offers its model. */
+interface Offer {
+  readonly link: Link;
+  readonly definitions: readonly Definition[];
+  readonly refused: number;
+  readonly weight: Weight;
+}
 /** What a list of definitions costs in a prompt. */
 interface Weight {
   readonly bytes: number;
   readonly tokens: number;
   readonly basis: "exact" | "modelled" | "estimated";
 }
+
+const WHY = {
+  changed: "not the definition that was accepted",
+  added: "the server did not have it when it was accepted",
+  unseen: "nobody has accepted it",
+} as const;
 
 export class Session implements Watcher {
   readonly #run: Run;
@@ -52,8 +66,7 @@ export class Session implements Watcher {
         this.#run.notice(OWNER, error.code, error.message);
       }
     }
-    const accepted = this.#accepted(lock, sources);
-    this.tools = this.#toolsOf(sources, accepted);
+    this.tools = this.#toolsOf(this.#offers(lock, sources));
   }
 
   async #source(spec: ServerSpec, root: string): Promise<Source> {
@@ -62,95 +75,76 @@ export class Session implements Watcher {
     return { link, listing: await link.listing() };
   }
 
-  /** Of what the servers list, what a person accepted or what may be trusted on first use. Says what is refused. */
-  #accepted(lock: LockFile, sources: readonly Source[]): ReadonlySet<Definition> {
-    const accepted = new Set<Definition>();
+  /** Of what the servers list, what a person accepted or what may be trusted on first use. Says what is left out. */
+  #offers(lock: LockFile, sources: readonly Source[]): Offer[] {
     const trusted: Definition[] = [];
     const refused: Definition[] = [];
-    for (const { link, listing } of sources) {
-      for (const { tool: name, why } of listing.unfit)
-        this.#refuse(link.spec.name, name, "cave_mcp_definition_invalid", why);
-      for (const definition of listing.definitions) {
+    const offers = sources.map(({ link, listing }): Offer => {
+      const left = new Refusals();
+      for (const { tool: name, why } of listing.unfit) left.add("cave_mcp_definition_invalid", why, name);
+      const definitions = listing.definitions.filter((definition) => {
         const standing = lock.standing(definition);
-        const onFirstUse = standing === "unseen" && this.#options.firstUse === "pin";
-        if (standing === "accepted" || onFirstUse) accepted.add(definition);
-        if (onFirstUse) trusted.push(definition);
-        if (standing === "accepted" || onFirstUse) continue;
+        if (standing === "accepted") return true;
+        if (standing === "unseen" && this.#options.firstUse === "pin") {
+          trusted.push(definition);
+          return true;
+        }
         refused.push(definition);
-        const why = {
-          changed: "it is not the definition that was accepted",
-          added: "the server did not have it when it was accepted",
-          unseen: "nobody has accepted it",
-        }[standing];
-        this.#refuse(link.spec.name, definition.tool, "cave_mcp_definition_changed", why);
-      }
+        left.add("cave_mcp_definition_changed", WHY[standing], definition.tool);
+        return false;
+      });
+      for (const { code, message } of left.notices(link.spec.name)) this.#run.notice(OWNER, code, message);
       this.#unmatched(link.spec, listing);
-    }
+      return { link, definitions, refused: left.count, weight: this.#weigh(definitions) };
+    });
     lock.learn(trusted, refused);
-    return accepted;
+    return offers;
   }
 
-  #refuse(server: string, name: string, code: string, why: string): void {
-    this.#run.notice(OWNER, code, `${server}: the tool ${JSON.stringify(name)} is left out: ${why}.`);
-  }
   /** A name in the configuration that the server does not list is a mistake worth a word. */
   #unmatched({ name, options }: ServerSpec, { definitions, unfit }: Listing): void {
     const listed = new Set([...definitions, ...unfit].map((entry) => entry.tool));
-    const named = [...(options.tools ?? []), ...Object.keys(options.effects ?? {})].filter((tool) => tool !== "*");
-    for (const tool of new Set(named)) {
-      if (!listed.has(tool))
-        this.#run.notice(
-          OWNER,
-          "cave_mcp_server_invalid",
-          `${name}: the configuration names the tool ${JSON.stringify(tool)}, which the server does not list.`,
-        );
-    }
+    const named = [...(options.tools ?? []), ...Object.keys(options.effects ?? {})];
+    const missing = [...new Set(named)].filter((tool) => tool !== "*" && !listed.has(tool));
+    if (missing.length === 0) return;
+    const message = `${name}: the configuration names ${quoted(missing)}, which the server does not list.`;
+    this.#run.notice(OWNER, "cave_mcp_server_invalid", message);
   }
 
-  #toolsOf(sources: readonly Source[], accepted: ReadonlySet<Definition>): Tool[] {
-    const shown = sources.map(({ link, listing }) => ({
-      link,
-      definitions: listing.definitions.filter((one) => accepted.has(one)),
-      refused: listing.unfit.length,
-    }));
-    const weights = new Map(shown.map((source) => [source, this.#weigh(source.definitions)]));
-    const heavy =
-      shown
-        .filter(({ link }) => (link.spec.options.load ?? "auto") === "auto")
-        .reduce((sum, source) => sum + (weights.get(source)?.tokens ?? 0), 0) > this.#options.deferAboveTokens;
+  /** Definitions stand in the prompt until they weigh too much; then they are found by search. */
+  #toolsOf(offers: readonly Offer[]): Tool[] {
+    const loadOf = ({ link }: Offer): string => link.spec.options.load ?? "auto";
+    const weight = offers.reduce((sum, offer) => sum + (loadOf(offer) === "auto" ? offer.weight.tokens : 0), 0);
+    const otherwise = weight > this.#options.deferAboveTokens ? "on_demand" : "always";
     const inPrompt: Tool[] = [];
-    const deferred: { definition: Definition; made: Tool }[] = [];
-    for (const source of shown) {
-      const { link, definitions } = source;
-      const { load = "auto" } = link.spec.options;
-      const onDemand = load === "on_demand" || (load === "auto" && heavy);
+    const found: { definition: Definition; made: Tool }[] = [];
+    for (const offer of offers) {
+      const { link, definitions, refused } = offer;
+      const load = loadOf(offer) === "auto" ? otherwise : loadOf(offer);
       for (const definition of definitions) {
         const made = this.#tool(link, definition);
-        if (onDemand) deferred.push({ definition, made });
+        if (load === "on_demand") found.push({ definition, made });
         else inPrompt.push(made);
       }
-      const listed = (sources.find((one) => one.link === link)?.listing.definitions.length ?? 0) + source.refused;
-      const weight = weights.get(source);
-      if (weight)
-        this.#run.record("mcp.server", {
-          server: link.spec.name,
-          tools: definitions.length,
-          refused: listed - definitions.length,
-          loading: onDemand ? "on_demand" : "prompt",
-          schemaBytes: weight.bytes,
-          schemaTokens: weight.tokens,
-          tokenBasis: weight.basis,
-        });
+      this.#run.record("mcp.server", {
+        server: link.spec.name,
+        tools: definitions.length,
+        refused,
+        loading: load === "on_demand" ? "on_demand" : "prompt",
+        schemaBytes: offer.weight.bytes,
+        schemaTokens: offer.weight.tokens,
+        tokenBasis: offer.weight.basis,
+      });
     }
-    return deferred.length === 0
-      ? inPrompt
-      : [
-          ...inPrompt,
-          ...onDemandTools(
-            deferred.map(({ definition }) => definition),
-            deferred.map(({ made }) => made),
-          ),
-        ];
+    if (found.length === 0) return inPrompt;
+    const definitions = found.map(({ definition }) => definition);
+    return [
+      ...inPrompt,
+      ...onDemandTools(
+        definitions,
+        found.map(({ made }) => made),
+      ),
+    ];
   }
 
   #weigh(definitions: readonly Definition[]): Weight {

@@ -35,7 +35,7 @@ describe("a definition is pinned when it is first used", () => {
       expect(tools).toEqual(["s__see"]);
       expect(results[0]).toContain("cave_unknown_tool");
       expect(results[1]).toBe("see: {}");
-      expect(notices[0]).toMatch(/^cave_mcp_definition_changed: s: the tool "pay" is left out/);
+      expect(notices[0]).toMatch(/^cave_mcp_definition_changed: s: left out "pay"/);
     }
     const [out, exit] = await cli(world, "list");
     expect(exit).toBe(0);
