@@ -7,7 +7,7 @@ import { elided } from "../markers.ts";
 import { shorten } from "../tables/elide.ts";
 import type { Row } from "../tables/rows.ts";
 import { INLINE, Page } from "./readable.ts";
-import { attribute, type Element, isElement, type MarkupTree, treeOf } from "./tree.ts";
+import { attribute, type Element, isElement, type MarkupTree, rowsOf, textOf, treeOf } from "./tree.ts";
 
 /** A page that is not markup at all, read as such, would lose its text. */
 const LEAST_TAGS = 3;
@@ -82,10 +82,13 @@ class Rendering {
   }
 
   #children(element: Element, indent: string, article: boolean): void {
+    let before: Element | string = "";
     for (const child of element.children) {
       if (!isElement(child)) this.#line += child;
-      else if (INLINE.has(child.name) && !this.#page.weight(child).blocks) this.#line += this.#inline(child, article);
+      else if (INLINE.has(child.name) && !this.#page.weight(child).blocks)
+        this.#line += apart(this.#line, before, child, this.#inline(child, article));
       else this.#block(child, indent, article);
+      before = child;
     }
   }
 
@@ -165,7 +168,8 @@ class Rendering {
     const { name } = element;
     if (name === "br") return "\n";
     const part = this.#page.partOf(element, article);
-    if (part === "unseen" || (part === "hidden" && this.#page.weight(element).text === 0))
+    // An anchor's `#` or `¶` is hidden from readers that do not see it.
+    if (part === "unseen" || (part === "hidden" && this.#page.weight(element).text <= 2))
       return this.#unseenPart(element);
     this.elements++;
     if (name === "img") {
@@ -197,14 +201,16 @@ class Rendering {
 
   #inlineChildren(element: Element, article: boolean): string {
     let out = "";
+    let before: Element | string = "";
     for (const child of element.children) {
       if (!isElement(child)) out += child;
-      else if (INLINE.has(child.name)) out += this.#inline(child, article);
+      else if (INLINE.has(child.name)) out += apart(out, before, child, this.#inline(child, article));
       else if (this.#page.partOf(child, article) === "unseen") this.#unseenPart(child);
       else {
         this.elements++;
         out += ` ${this.#inlineChildren(child, article)} `;
       }
+      before = child;
     }
     return out;
   }
@@ -225,10 +231,9 @@ class Rendering {
   #table(element: Element, indent: string, article: boolean): void {
     this.#flush(indent);
     const rows = rowsOf(element);
-    if (rows.some((row) => this.#page.weight(row).tables)) {
-      // A table that lays out a page, not one that holds data.
-      for (const row of rows)
-        for (const cell of row.children) if (isElement(cell)) this.#block({ ...cell, name: "div" }, indent, article);
+    if (isLayout(element, rows) || rows.some((row) => this.#page.weight(row).tables)) {
+      for (const cell of rows.flatMap((row) => row.children.filter(isElement)))
+        if (!this.#leaveOut(cell, indent, article)) this.#container(cell, indent, article);
       return;
     }
     const lines = rows.map((row): Row => {
@@ -264,23 +269,21 @@ class Rendering {
   }
 }
 
+/** A table that lays out a page, not one that holds data. */
+const isLayout = (table: Element, rows: readonly Element[]): boolean =>
+  /^(?:presentation|none)$/.test(attribute(table, "role") ?? "") ||
+  rows.every((row) => row.children.filter(isElement).length < 2);
+
+/** What styles hold apart on a page (a price and its stock in two spans) is held apart by a space. */
+function apart(line: string, before: Element | string, element: Element, text: string): string {
+  const spans = isElement(before) && before.name === "span" && element.name === "span";
+  return spans && /[\p{L}\p{N}]$/u.test(line) && /^[\p{L}\p{N}]/u.test(text) ? ` ${text}` : text;
+}
+
 const optionsOf = (element: Element): string[] =>
   element.children.filter(isElement).map((option) => flat(textOf(option)));
 
 const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
-
-/** All text below an element, as it stands. */
-export function textOf(element: Element): string {
-  let out = "";
-  for (const child of element.children) out += isElement(child) ? (child.name === "br" ? "\n" : textOf(child)) : child;
-  return out;
-}
-
-function rowsOf(element: Element): Element[] {
-  return element.children
-    .filter(isElement)
-    .flatMap((child) => (child.name === "tr" ? [child] : child.name === "table" ? [] : rowsOf(child)));
-}
 
 /** The first words of the first and the last links of a part, so that its marker says what it is. */
 function labelsOf(element: Element): string {

@@ -154,3 +154,17 @@ export function attributesOf(element: Element): [name: string, value: string][] 
 }
 
 export const isElement = (child: Element | string): child is Element => typeof child !== "string";
+
+/** All text below an element, as it stands. */
+export function textOf(element: Element): string {
+  let out = "";
+  for (const child of element.children) out += isElement(child) ? (child.name === "br" ? "\n" : textOf(child)) : child;
+  return out;
+}
+
+/** The rows of a table, whatever groups them. */
+export function rowsOf(element: Element): Element[] {
+  return element.children
+    .filter(isElement)
+    .flatMap((child) => (child.name === "tr" ? [child] : child.name === "table" ? [] : rowsOf(child)));
+}

@@ -8,6 +8,7 @@ import { reports } from "./reports.ts";
 import { sources } from "./sources.ts";
 import { tables } from "./tables.ts";
 import { terminals } from "./terminals.ts";
+import { tools } from "./tools.ts";
 
 export const corpus = (): CorpusInput[] => [
   ...json(),
@@ -18,4 +19,5 @@ export const corpus = (): CorpusInput[] => [
   ...sources(),
   ...reports(),
   ...documents(),
+  ...tools(),
 ];
