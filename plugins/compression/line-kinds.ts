@@ -68,4 +68,4 @@ export const isDiffLine = (line: string): boolean =>
 
 /** A path and nothing else, as `find` and `grep -l` print them. */
 export const isPath = (line: string): boolean =>
-  /^(?:\.{0,2}\/|[A-Za-z]:\\)?(?:[\w.@+~ -]+[\\/])+[\w.@+~-]*$/.test(line);
+  /^(?!.* {2})(?:\.{0,2}\/|[A-Za-z]:\\)?(?:[\w.@+~ -]+[\\/])+[\w.@+~-]*$/.test(line);

@@ -34,8 +34,15 @@ export const searchResult: Compressor = {
     const lines = input.split("\n");
     if (lines.length < MIN_LINES) return undefined;
     const paths = bracedPaths(lines);
-    if (paths !== undefined)
-      return { text: paths, method: "paths", unit: "paths", kept: lines.length, dropped: 0, lossless: true };
+    if (paths)
+      return {
+        text: paths.text,
+        method: "paths",
+        unit: "paths",
+        kept: lines.length,
+        dropped: 0,
+        lossless: paths.inOrder,
+      };
     const kept = new Uint8Array(lines.length);
     keepEdges(lines, kept, HEAD, TAIL);
     keepAlarming(lines, kept);
