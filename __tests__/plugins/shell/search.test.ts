@@ -37,18 +37,25 @@ const placesOf = (lines: readonly string[]): string[] =>
 
 withRipgrep("over this repository", () => {
   test.each([
-    "\\bO_NOFOLLOW\\b",
-    "export (function|class) [A-Z]\\w+\\(",
-    'cave_[a-z]+_timeout"',
-    'throw new FileFault\\("cave_path_[a-z_]+", .*\\$\\{',
-    "no such text stands anywhere, ever[!]",
-  ])("%s: ripgrep itself, grep with ripgrep and grep without agree, order included", async (pattern) => {
-    await using fast = await world({ workspace: repository, hardLinks: "read" });
-    await using own = await world({ workspace: repository, hardLinks: "read", ripgrep: false });
-    const expected = ripgrepItself(repository, pattern).slice(0, 200);
+    ["\\bO_NOFOLLOW\\b", 1],
+    ["cave_[a-z_]+_(timeout|failed)\\b", 50],
+    ["^export (async )?(function|class) \\w+", 200],
+    ["no such text stands anywhere, ever[!]", 0],
+  ])("%s: ripgrep itself, grep with ripgrep and grep without agree, order included", async (pattern, atLeast) => {
+    const options = { workspace: repository, hardLinks: "read", outputCaps: { grep: 1_000_000 } } as const;
+    await using fast = await world(options);
+    await using own = await world({ ...options, ripgrep: false });
+    const expected = ripgrepItself(repository, pattern)
+      .slice(0, 200)
+      .map((line) => line.replace(/\r$/, ""));
+    expect(expected.length).toBeGreaterThanOrEqual(atLeast);
     const all = await fast.ok("grep", { pattern });
     expect(await own.ok("grep", { pattern })).toBe(all);
-    if (!all.includes("output capped")) expect(placesOf(all.split("\n"))).toEqual(placesOf(expected));
+    const found = all.split("\n").filter((line) => !line.startsWith("["));
+    expect(placesOf(found)).toEqual(placesOf(expected));
+    // A line of more than 500 bytes is shown cut.
+    const short = (lines: readonly string[]): string[] => lines.filter((line) => line.length < 400);
+    expect(short(found)).toEqual(short(expected));
   });
 });
 
