@@ -61,7 +61,8 @@ export const sandbox = definePlugin({
     ),
   }),
   errors,
-  controls: (run) => ({ sandbox: modeOf(run) }),
+  // A refused mode is its definition's: whoever asks for controls is not the one to refuse it.
+  controls: (run) => ({ sandbox: run.parent && run.agent.sandbox === "fixture" ? modeOf(run) : run.agent.sandbox }),
   async prepare(run, signal) {
     modeOf(run);
     if (run.parent) return;

@@ -1,8 +1,5 @@
 /** Required mode through whole runs: tools work as on the host, and nothing is left of them. */
 
-import { spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, jest, test } from "@jest/globals";
 import { createCaveman, type RunResult } from "../../../index.ts";
@@ -145,87 +142,7 @@ suite("a tool in required mode", () => {
     await run(plain, [{ name: "hello", input: { name: "x".repeat(1_100_000) } }], entry("plain"));
     expect(seen[0]?.text).toMatch(/^cave_sandbox_input_limit/);
   });
-
-  test("leaves no process, folder or descriptor behind after 200 calls, aborted ones among them", async () => {
-    const before = traces();
-    const calls = Array.from({ length: 8 }, (_, index) => ({ name: "hello", input: { name: `n${index}` } }));
-    const model = (): RunOptions["model"] =>
-      scripted([...Array.from({ length: 5 }, () => ({ toolCalls: calls })), { text: "done" }]);
-    for (let round = 0; round < 5; round++) {
-      const controller = new AbortController();
-      if (round === 4) setTimeout(() => controller.abort(), 150);
-      await caveman
-        .run(plain, "go", {
-          ...entry("plain"),
-          model: model(),
-          signal: controller.signal,
-          breakers: false,
-          maxToolCalls: 100,
-          limits: undefined,
-        } as RunOptions)
-        .catch((error: CavemanError) => expect(error.code).toBe("cave_run_aborted"));
-    }
-    expect(seen.length).toBeGreaterThan(150);
-    expect(traces()).toEqual(before);
-  }, 120_000);
-
-  test("dies with the host, also when that is killed and the tool loops", async () => {
-    const script = `
-      import { agent, createCaveman } from "caveman-agent";
-      import { scripted } from "caveman-agent/testing";
-      import { sandbox } from ${JSON.stringify(join(import.meta.dirname, "../../../plugins/sandbox/index.ts"))};
-      import { looping } from ${JSON.stringify(join(agents, "looping.ts"))};
-      const model = scripted([{ toolCalls: [{ name: "loop", input: {} }] }, { text: "" }]);
-      setTimeout(() => console.log("looping"), 1500);
-      await createCaveman({ preset: "bare", plugins: [sandbox()] }).run(looping, "go", { model, entryPath: ${JSON.stringify(join(agents, "looping.ts"))}, rootDir: ${JSON.stringify(agents)} });`;
-    const host = spawn(
-      process.execPath,
-      ["--conditions=caveman-source", "--no-warnings", "--input-type=module", "-e", script],
-      { cwd: join(import.meta.dirname, "../../.."), stdio: ["ignore", "pipe", "inherit"] },
-    );
-    await new Promise((resolve) => host.stdout.once("data", resolve));
-    const stage = readdirSync(tmpdir()).filter((name) => name.startsWith("caveman-sandbox-"));
-    expect(workers(stage)).toBeGreaterThan(0);
-    host.kill("SIGKILL");
-    let left = 1;
-    for (let wait = 0; wait < 100 && left > 0; wait++) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      left = workers(stage);
-    }
-    expect(left).toBe(0);
-  }, 30_000);
 });
-
-/** What a call might leave: folders, processes that run a worker, open descriptors. */
-const traces = (): object => ({
-  folders: readdirSync(tmpdir()).filter(
-    (name) => name.startsWith("caveman-sandbox-") || name.startsWith("caveman-tool-"),
-  ).length,
-  children: childrenOf(process.pid),
-  descriptors: process.platform === "linux" ? readdirSync("/proc/self/fd").length : 0,
-});
-function childrenOf(pid: number): number {
-  return readdirSync("/proc").filter((name) => /^\d+$/.test(name) && parentOf(name) === pid).length;
-}
-function parentOf(pid: string): number {
-  try {
-    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
-  } catch {
-    return 0;
-  }
-}
-/** Processes whose command names one of these stages, or that run a worker of any. */
-function workers(stages: readonly string[]): number {
-  return readdirSync("/proc").filter((name) => {
-    if (!/^\d+$/.test(name)) return false;
-    try {
-      const line = readFileSync(`/proc/${name}/cmdline`, "utf8");
-      return stages.some((stage) => line.includes(stage));
-    } catch {
-      return false;
-    }
-  }).length;
-}
 
 describe("before anything is spent", () => {
   const noop = (name: string) =>
