@@ -19,6 +19,8 @@ export default {
     "^caveman-agent$": "<rootDir>/index.ts",
     "^caveman-agent/testing$": "<rootDir>/plugins/testing.ts",
     "^caveman-agent/(presets|plugins|kernel)$": "<rootDir>/$1/index.ts",
+    "^caveman-agent/compaction$": "<rootDir>/plugins/compaction/public.ts",
+    "^caveman-agent/context-editing$": "<rootDir>/plugins/context-editing/index.ts",
   },
   maxWorkers: 2,
 };

@@ -2,6 +2,8 @@
 import type { PluginFactory } from "../kernel/index.ts";
 import { breakers } from "./breakers/index.ts";
 import { budget } from "./budget/index.ts";
+import { compaction } from "./compaction/index.ts";
+import { contextEditing } from "./context-editing/index.ts";
 import { limits } from "./limits/index.ts";
 import { policy } from "./policy/index.ts";
 import { pricing } from "./pricing/index.ts";
@@ -24,12 +26,27 @@ export {
 } from "./policy/index.ts";
 export { type Receipt, receiptSchema, renderReceipt } from "./receipt/index.ts";
 export * from "./services.ts";
-export { breakers, budget, limits, policy, pricing, providers, receipt, results, retry, subagents };
+export {
+  breakers,
+  budget,
+  compaction,
+  contextEditing,
+  limits,
+  policy,
+  pricing,
+  providers,
+  receipt,
+  results,
+  retry,
+  subagents,
+};
 
 /** The built-in plugins a config may name. */
 export const builtinPlugins = Object.freeze({
   breakers,
   budget,
+  compaction,
+  "context-editing": contextEditing,
   limits,
   policy,
   pricing,

@@ -15,6 +15,8 @@ const entryPoints = [
   "presets/index.ts",
   "plugins/index.ts",
   "plugins/testing.ts",
+  "plugins/compaction/public.ts",
+  "plugins/context-editing/index.ts",
   "kernel/index.ts",
   "cli/main.ts",
 ];

@@ -43,6 +43,7 @@ const limits = {
         initialTokens: { description: "tokens released at the start; default all" },
         outputFloorTokens: { description: "least output allowance a call is sent with; default 256" },
         onExhausted: { description: "compact (default) or stop" },
+        compaction: { description: "options of the compaction plugin" },
       },
     }),
   ),

@@ -16,6 +16,8 @@ export interface RunBudget {
   readonly outputFloorTokens?: number;
   /** `compact` (default) shrinks the view once before it stops. */
   readonly onExhausted?: "compact" | "stop";
+  /** How the view is made smaller; read and checked by the compaction plugin. */
+  readonly compaction?: object;
 }
 
 /** What an exhausted budget tells its handler: dollars or tokens, as the budget is stated. */
@@ -43,7 +45,15 @@ export interface Plan {
 }
 
 export const OUTPUT_FLOOR_TOKENS = 256;
-const KEYS = ["maxUsd", "maxTokens", "initialUsd", "initialTokens", "outputFloorTokens", "onExhausted"] as const;
+const KEYS = [
+  "maxUsd",
+  "maxTokens",
+  "initialUsd",
+  "initialTokens",
+  "outputFloorTokens",
+  "onExhausted",
+  "compaction",
+] as const;
 
 const refuse = (code: string, place: string, expected: string, received: unknown): never => {
   throw new CavemanError(code, {
