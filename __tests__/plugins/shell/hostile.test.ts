@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { FileWorkers } from "../../../plugins/shell/files/file-worker.ts";
 import { copyHostile, makeHostile } from "./hostile/make.ts";
 import { type World, world } from "./workspaces.ts";
 
@@ -167,6 +168,15 @@ describe("grep", () => {
     expect(answer.isError).toBe(true);
     expect(ticks).toBeGreaterThan(5);
     expect(await found({ pattern: "first", path: "crlf.txt" })).toEqual(["crlf.txt:1:first needle"]);
+  });
+  test("a search that takes too long is ended, and the next one has a new thread", async () => {
+    const workers = new FileWorkers(at.workspace, "refuse");
+    const request = { kind: "grep", path: "backtrack.txt", flags: "v", limit: 10 } as const;
+    const { signal } = new AbortController();
+    await expect(workers.ask({ ...request, source: "(a|a)*(a|a)*(a|a)*b$" }, signal, 300)).rejects.toMatchObject({
+      code: "cave_search_timeout",
+    });
+    expect((await workers.ask({ ...request, source: "a!$" }, signal)).matches).toHaveLength(3);
   });
   test("no more than 200 matches, each line cut", async () => {
     at.file("long/a.txt", `${"needle ".repeat(400)}\n`.repeat(300));

@@ -1,6 +1,6 @@
 /** command_start, command_read, command_write, command_kill: commands that run on. */
 import { Type } from "@sinclair/typebox";
-import { asCaveman, CavemanError, type Tool, tool } from "../../../kernel/index.ts";
+import { type Tool, tool } from "../../../kernel/index.ts";
 import { boundOf } from "../binding.ts";
 import type { Shell } from "../shell.ts";
 import { assertCommand } from "./bash-tool.ts";
@@ -102,12 +102,7 @@ async function start(
   assertCommand(input.command);
   const cwd = await shell.root();
   signal.throwIfAborted();
-  let started: string;
-  try {
-    started = shell.sessions.start(input.command, cwd, input.timeoutMs ?? DEFAULT_MS);
-  } catch (error) {
-    throw error instanceof CavemanError ? error : asCaveman(error, "cave_execution_backend_failed");
-  }
+  const started = shell.sessions.start(input.command, cwd, input.timeoutMs ?? DEFAULT_MS);
   shell.show(started, toolCallId);
   if (!shell.options.keepCommands) boundOf(input)?.unfinished.endWith(() => shell.sessions.kill(started));
   return `[${started} running; read it with command_read]`;

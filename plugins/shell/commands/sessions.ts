@@ -2,7 +2,7 @@
  * Commands that run on while the agent does other things: started, read from a cursor, written to, killed. The
  * environment is given, never inherited.
  */
-import { CavemanError } from "../../../kernel/index.ts";
+import { asCaveman, CavemanError } from "../../../kernel/index.ts";
 import { GRACE_MS, Group, release } from "./group.ts";
 import { Tape } from "./tape.ts";
 
@@ -77,7 +77,12 @@ export class CommandSessions {
       });
     }
     const id = `cmd_${crypto.randomUUID().replaceAll("-", "").slice(0, 12)}`;
-    const group = new Group({ command, cwd, env: this.#options.env, stdin: "pipe" });
+    let group: Group;
+    try {
+      group = new Group({ command, cwd, env: this.#options.env, stdin: "pipe" });
+    } catch (error) {
+      throw asCaveman(error, "cave_execution_backend_failed", { place: "command" });
+    }
     const session: Session = { id, group, tape: new Tape(KEPT_BYTES), state: "running", exit: {}, waiting: new Set() };
     this.#sessions.set(id, session);
     this.#listen(session, timeoutMs);

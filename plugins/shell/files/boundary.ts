@@ -96,34 +96,39 @@ export function canonical(boundary: Boundary, path: string): Canonical {
   const { root, named } = boundary;
   const absolute = isAbsolute(path) ? normalize(path) : resolve(root, path);
   const full = isInside(named, absolute) ? join(root, relative(named, absolute)) : absolute;
-  const inside = isInside(root, full);
-  const start = inside ? root : parse(full).root;
-  const away = (): FileFault => new FileFault("cave_path_outside_workspace", leadsAway(path));
-  try {
-    const found = descend(
-      start,
-      relative(start, full)
-        .split(sep)
-        .filter((name) => name !== ""),
-    );
-    if (!isInside(root, found.real)) throw away();
-    return found;
-  } catch (error) {
-    // Whatever lies outside gets one answer, whether it is there or not.
-    throw inside && errnoOf(error) === "EACCES" ? faultOf(error, path) : away();
-  }
+  const start = isInside(root, full) ? root : parse(full).root;
+  const names = relative(start, full)
+    .split(sep)
+    .filter((name) => name !== "");
+  const found = descend(root, start, names, path);
+  // Whatever lies outside gets one answer, whether it is there or not.
+  if (!isInside(root, found.real)) throw new FileFault("cave_path_outside_workspace", leadsAway(path));
+  return found;
 }
 
-/** Follows a path name by name, down to the first that is not there. A link to nowhere throws. */
-function descend(start: string, names: readonly string[]): Canonical {
+/** Follows a path name by name, down to the first that is not there. */
+function descend(root: string, start: string, names: readonly string[], path: string): Canonical {
   let real = start;
   for (const [index, name] of names.entries()) {
     const next = join(real, name);
-    const stat = look(next);
-    if (!stat) return { real: realpathSync.native(real), missing: names.slice(index) };
-    real = stat.isSymbolicLink() ? realpathSync.native(next) : next;
+    try {
+      const stat = look(next);
+      if (!stat) return { real: realpathSync.native(real), missing: names.slice(index) };
+      real = stat.isSymbolicLink() ? target(next, path) : next;
+    } catch (error) {
+      throw isInside(root, real) ? faultOf(error, path) : new FileFault("cave_path_outside_workspace", leadsAway(path));
+    }
   }
   return { real: realpathSync.native(real), missing: [] };
+}
+
+/** What a link leads to; one that cannot be followed, for whatever reason, leads away. */
+function target(link: string, path: string): string {
+  try {
+    return realpathSync.native(link);
+  } catch {
+    throw new FileFault("cave_path_outside_workspace", leadsAway(path));
+  }
 }
 
 function look(path: string): Stats | undefined {
