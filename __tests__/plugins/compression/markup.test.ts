@@ -185,7 +185,7 @@ describe("a document", () => {
   });
 
   test("shortens siblings within siblings that stay", async () => {
-    const inner = Array.from({ length: 40 }, (_, i) => `<line number="${i}" hits="1"/>`).join("");
+    const inner = Array.from({ length: 80 }, (_, i) => `<line number="${i}" hits="1"/>`).join("");
     const { text } = await shorter(
       xml,
       items(3, (i) => `<class name="C${i}"><lines>${inner}</lines></class>`),

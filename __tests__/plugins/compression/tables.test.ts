@@ -119,7 +119,7 @@ describe("what is no table", () => {
 describe("the notations", () => {
   test("several aligned tables after each other are read one by one", async () => {
     const table = (kind: string): string =>
-      `NAME         READY   AGE\n${Array.from({ length: 40 }, (_, i) => `${`${kind}-${i}`.padEnd(13)}1/1     ${i % 9}d\n`).join("")}`;
+      `NAME         READY   AGE\n${Array.from({ length: 90 }, (_, i) => `${`${kind}-${i}`.padEnd(13)}1/1     ${i % 9}d\n`).join("")}`;
     const { text, dropped } = await shorter(alignedTable, `${table("pod")}\n${table("svc")}`);
     expect(text.match(/NAME {9}READY {3}AGE/g)).toHaveLength(2);
     expect(text.match(/rows elided \(caveman\):/g)).toHaveLength(2);

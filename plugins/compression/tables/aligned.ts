@@ -9,7 +9,7 @@ import { LEAST_ROWS, type Row, type Table } from "./rows.ts";
 /** Lines that borders are looked for in. */
 const SAMPLED = 512;
 /** Share of them that may cross a border. */
-const CROSSING = 0.03;
+const CROSSING = 0.06;
 const WIDEST = 4096;
 
 export const alignedTable: Compressor = {

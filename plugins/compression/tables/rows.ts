@@ -26,6 +26,8 @@ export interface Selection {
 }
 
 export const LEAST_ROWS = 12;
+/** A table of fewer characters is read as fast as its markers. */
+const LEAST_CHARS = 1_600;
 const MOST_COLUMNS = 128;
 const HEAD = 3;
 const TAIL = 2;
@@ -47,7 +49,7 @@ const LONGEST_SUMMARY = 4_096;
 /** Longest list of kinds, and longest kind in it. */
 const CENSUS = 220;
 const LONGEST_KIND = 24;
-/** A cell of more words is read, not looked up: its column is prose. */
+/** Words of a name; more are prose. */
 const WORDS_OF_NAME = 3;
 
 /** What tables say of trouble, beside the words of `alarm.ts`. */
@@ -57,13 +59,15 @@ const TROUBLE =
 /** Chooses; undefined when nothing, or too little, could go. */
 export function selectRows(table: Table, query: string, markerChars: number): Selection | undefined {
   const { rows } = table;
-  const columns = table.columns.slice(0, MOST_COLUMNS).map((name, index) => columnOf(table, name, index));
-  if (rows.length < LEAST_ROWS) return undefined;
+  const chars = rows.reduce((sum, { text }) => sum + text.length, 0);
+  if (rows.length < LEAST_ROWS || chars < LEAST_CHARS || table.columns.length > MOST_COLUMNS) return undefined;
+  const columns = table.columns.map((name, index) => columnOf(table, name, index));
   const pinned = new Uint8Array(rows.length);
   pinned.fill(1, 0, HEAD).fill(1, -TAIL);
   rows.forEach(({ cells }, index) => {
     const text = cells.join(" ");
-    if (TROUBLE.test(text) || isAlarming(text)) pinned[index] = 1;
+    // A row with more cells than there are columns is read wrongly, or says more than the others.
+    if (cells.length > columns.length || TROUBLE.test(text) || isAlarming(text)) pinned[index] = 1;
   });
   keepKinds(columns, pinned);
   keepStandingOut(columns, pinned);
@@ -73,12 +77,16 @@ export function selectRows(table: Table, query: string, markerChars: number): Se
   for (let attempt = 0; attempt < 4; attempt++) {
     const kept = pinned.slice();
     const stated = statements(table, columns, kept, uncovered);
-    const open = columns.filter((_, index) => !stated.has(index) || uncovered.has(index)).map(({ index }) => index);
-    const words = (index: number): string | undefined =>
-      open
-        .map((column) => rows[index]?.cells[column] ?? "")
-        .join(" ")
-        .trim() || undefined;
+    const open = columns.filter(({ index, mixed }) => !stated.has(index) || mixed);
+    const words = (row: number): string | undefined => {
+      const cells = open.map(({ index }) => rows[row]?.cells[index] ?? "");
+      return (
+        cells
+          .filter((cell, at) => !stated.has(open[at]?.index ?? -1) || isProse(cell))
+          .join(" ")
+          .trim() || undefined
+      );
+    };
     if (keepNonRedundant(words, kept) === undefined) return undefined;
     const gaps = gapsOf(table, kept, markerChars);
     if (gaps.length === 0) return undefined;
@@ -111,8 +119,10 @@ interface Column {
   readonly numbers: Float64Array | undefined;
   /** Value and its rows, for a column of kinds. */
   readonly kinds: ReadonlyMap<string, number[]> | undefined;
-  /** Whether its cells are names, numbers or times rather than prose. */
-  readonly short: boolean;
+  /** Whether some of its cells, but not most, are prose: then a statement covers only the others. */
+  readonly mixed: boolean;
+  /** Whether most of its cells are prose, which no statement covers. */
+  readonly prose: boolean;
 }
 
 function columnOf({ rows }: Table, name: string, index: number): Column {
@@ -124,7 +134,7 @@ function columnOf({ rows }: Table, name: string, index: number): Column {
     const cell = cells[index] ?? "";
     numbers[row] = quantity(cell);
     if (!Number.isNaN(numbers[row])) numeric++;
-    if (cell.length > 24 && cell.split(/[\s,]+/, WORDS_OF_NAME + 1).length > WORDS_OF_NAME) wordy++;
+    if (isProse(cell)) wordy++;
     const same = kinds?.get(cell);
     if (same) same.push(row);
     else kinds?.set(cell, [row]);
@@ -135,9 +145,14 @@ function columnOf({ rows }: Table, name: string, index: number): Column {
     index,
     numbers: numeric >= rows.length * NUMERIC ? numbers : undefined,
     kinds: kinds && kinds.size * 3 <= rows.length ? kinds : undefined,
-    short: wordy * 20 < rows.length,
+    mixed: wordy > 0 && wordy * 2 < rows.length,
+    prose: wordy * 2 >= rows.length,
   };
 }
+
+/** Something to read, rather than a name, a number or a time to look up. */
+const isProse = (cell: string): boolean =>
+  cell.length > 24 && cell.split(/[\s,]+/, WORDS_OF_NAME + 1).length > WORDS_OF_NAME;
 
 /** A number with or without its unit, as tools print them: `12.5%`, `512Mi`, `1,024`, `85ms`. */
 export function quantity(cell: string): number {
@@ -225,7 +240,7 @@ function statements(
   // Columns of names first: they need a statement, the others may also be covered by rows.
   const ordered = [...columns].sort((a, b) => Number(a.kinds !== undefined) - Number(b.kinds !== undefined));
   for (const column of ordered) {
-    if (!column.short || without.has(column.index)) continue;
+    if (column.prose || without.has(column.index)) continue;
     const text = census(column, kept) ?? invariant(rows, column, kept);
     if (!text || text.length + 2 > left) continue;
     left -= text.length + 2;
@@ -248,13 +263,18 @@ function census({ name, kinds }: Column, kept: Uint8Array): string | undefined {
   return text.length <= CENSUS ? text : undefined;
 }
 
+/** What the cells of names that go have in common, or at least how many there are. */
 function invariant(rows: readonly Row[], column: Column, kept: Uint8Array): string {
   const facts = new Invariants();
+  const distinct = new Set<string>();
+  const name = column.mixed ? `short ${column.name}` : column.name;
   rows.forEach(({ cells }, row) => {
-    if (kept[row]) return;
-    facts.unit();
     const cell = cells[column.index] ?? "";
-    if (cell !== "") facts.add(column.name, cell);
+    if (kept[row] || (column.mixed && isProse(cell))) return;
+    facts.unit();
+    if (cell === "") return;
+    facts.add(name, cell);
+    distinct.add(cell);
   });
-  return facts.summary(120);
+  return facts.summary(120) || (distinct.size > 0 ? `${name}: ${distinct.size} distinct` : "");
 }
