@@ -32,7 +32,8 @@ export class FileWorkers {
     signal.throwIfAborted();
     const worker = take();
     const reply = await this.#answer(worker, request, signal, limitMs);
-    if (!reply.ok) throw new CavemanError(reply.code, { message: reply.message });
+    // The coded error closes the sentence itself.
+    if (!reply.ok) throw new CavemanError(reply.code, { message: reply.message.replace(/\.$/, "") });
     return reply.answer as Answers[R["kind"]];
   }
 

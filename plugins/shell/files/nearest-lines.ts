@@ -16,7 +16,7 @@ export function nearestLines(file: string, wanted: string): string | undefined {
   const plain = (list: readonly string[]): string => list.map(squeeze).join("\n");
   const hint =
     plain(lines.slice(Math.max(0, at), at + want.length)) === plain(want) ? " (it differs in white space alone)" : "";
-  return `nearest${hint}:\n${text.slice(0, MAX_SHOWN)}`;
+  return `nearest${hint}:\n${text.slice(0, MAX_SHOWN)}\n(end)`;
 }
 
 /** Whether the wanted text would be there without the line numbers that read_file puts in front. */
