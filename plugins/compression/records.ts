@@ -102,24 +102,32 @@ function keepOfColumn(column: Column, count: number, kept: Uint8Array, single: b
       else if (seen.length <= RARE) seen.push(i);
     }
   }
-  if (examples.size > 1 && examples.size <= MAX_CATEGORIES && examples.size * 3 <= present) {
-    const average = present / examples.size;
-    for (const seen of examples.values()) {
-      if (seen.length <= RARE && seen.length * RARELY <= average) for (const i of seen) kept[i] = 1;
-      else if (examples.size <= MAX_EXAMPLES) kept[seen[0] ?? 0] = 1;
-    }
-    return true;
-  }
   if (examples.size <= 1) return true;
-  if (numeric >= present * 0.7) {
-    for (const i of outliers(numbers)) kept[i] = 1;
-    for (const i of rareSigns(numbers)) kept[i] = 1;
+  const numbersMostly = numeric >= present * 0.7;
+  if (numbersMostly) {
     for (const seam of seams(numbers)) kept[seam - 1] = kept[seam] = 1;
-    for (let i = 0; i < count; i++)
-      if (Number.isNaN(numbers[i]) && column.at(i) !== undefined && numeric > present * 0.95) kept[i] = 1;
-    return true;
+    for (const i of rareSigns(numbers)) kept[i] = 1;
   }
-  return !single && wordy * 4 < sampled;
+  if (examples.size <= MAX_CATEGORIES && examples.size * 3 <= present) keepCategories(examples, present, kept);
+  else if (numbersMostly) keepUnusual(column, numbers, numeric, kept);
+  else return !single && wordy * 4 < sampled;
+  return true;
+}
+
+function keepCategories(examples: ReadonlyMap<string, readonly number[]>, present: number, kept: Uint8Array): void {
+  const average = present / examples.size;
+  for (const seen of examples.values()) {
+    if (seen.length <= RARE && seen.length * RARELY <= average) for (const i of seen) kept[i] = 1;
+    else if (examples.size <= MAX_EXAMPLES) kept[seen[0] ?? 0] = 1;
+  }
+}
+
+/** Far values, and the few that are no numbers among numbers. */
+function keepUnusual(column: Column, numbers: Float64Array, numeric: number, kept: Uint8Array): void {
+  for (const i of outliers(numbers)) kept[i] = 1;
+  const others: number[] = [];
+  for (let i = 0; i < numbers.length; i++) if (Number.isNaN(numbers[i]) && column.at(i) !== undefined) others.push(i);
+  if (others.length * 20 < numeric) for (const i of others) kept[i] = 1;
 }
 
 /** Keeps an example of every set of present fields, as long as there are few. */

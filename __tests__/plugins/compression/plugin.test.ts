@@ -10,7 +10,6 @@ import {
   definePlugin,
   type Plugin,
   type PluginFactory,
-  type Run,
   type ToolCall,
   tool,
 } from "../../../kernel/index.ts";
