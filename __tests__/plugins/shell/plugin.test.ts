@@ -1,8 +1,8 @@
 /** The shell plugin in runs: whose tools they are, what a model may send them, and what outlives a run. */
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, jest, test } from "@jest/globals";
+import { afterAll, describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { createCaveman } from "../../../index.ts";
 import { agent, createConversation, subagent } from "../../../kernel/index.ts";
@@ -15,7 +15,15 @@ import { world } from "./workspaces.ts";
 
 // A generous safety limit: the machine may be busy.
 jest.setTimeout(60_000);
-const folder = (): string => realpathSync(mkdtempSync(join(tmpdir(), "caveman-shell-")));
+const folders: string[] = [];
+function folder(): string {
+  const made = realpathSync(mkdtempSync(join(tmpdir(), "caveman-shell-")));
+  folders.push(made);
+  return made;
+}
+afterAll(() => {
+  for (const made of folders) rmSync(made, { recursive: true, force: true });
+});
 const calls = (...list: [string, object | string][]): ScriptStep => ({
   toolCalls: list.map(([name, input]) => ({ name, input })),
 });
