@@ -21,3 +21,18 @@ export function isAlarming(text: string): boolean {
   const rest = text.replace(NOTHING, "");
   return rest.length === text.length || ALARM.test(rest);
 }
+
+/** Alarming units of one template that stay; from then on they are one message again and again, and are counted. */
+const MAX_ALIKE = 64;
+
+/** Counts alarming units by their template. */
+export class Alarms {
+  readonly #seen = new Map<number, number>();
+
+  /** Whether one more unit of this template stays. */
+  take(template: number): boolean {
+    const seen = (this.#seen.get(template) ?? 0) + 1;
+    this.#seen.set(template, seen);
+    return seen <= MAX_ALIKE;
+  }
+}

@@ -3,11 +3,12 @@
  * example), numbers (outliers and level changes stay), names and identifiers (a stated range stands for them), and prose
  * (a record goes only when a kept one stands for it).
  */
-import { isAlarming } from "./alarm.ts";
+import { Alarms, isAlarming } from "./alarm.ts";
 import { keepRelevant } from "./bm25.ts";
 import { asNumber, Invariants } from "./invariants.ts";
 import { keepNonRedundant } from "./redundancy.ts";
 import { outliers, rareSigns, seams } from "./statistics.ts";
+import { Vocabulary } from "./vocabulary.ts";
 
 /** Records as columns of text. */
 export interface Records {
@@ -78,6 +79,8 @@ export function select(records: Records, options: SelectOptions = {}): Selection
 function keepOfColumn(column: Column, count: number, kept: Uint8Array, single: boolean): boolean {
   const numbers = new Float64Array(count);
   const examples = new Map<string, number[]>();
+  const alarms = new Alarms();
+  const vocabulary = new Vocabulary();
   const fault = FAULT_NAME.test(column.name);
   let [present, numeric, sampled, wordy] = [0, 0, 0, 0];
   for (let i = 0; i < count; i++) {
@@ -90,7 +93,10 @@ function keepOfColumn(column: Column, count: number, kept: Uint8Array, single: b
       numeric++;
       if (fault && number !== 0) kept[i] = 1;
     } else {
-      if (!kept[i] && (fault ? !EMPTY.test(value) : isAlarming(value))) kept[i] = 1;
+      if (!kept[i] && (fault ? !EMPTY.test(value) : isAlarming(value))) {
+        vocabulary.scan(value);
+        if (alarms.take(vocabulary.template)) kept[i] = 1;
+      }
       if (sampled < SAMPLE) {
         sampled++;
         if (value.length > PROSE_CHARS || countSpaces(value) >= PROSE_WORDS) wordy++;

@@ -103,6 +103,15 @@ describe("log", () => {
     lines[222] = "2026-11-30T08:00:00Z INFO schema migrated from revision seven to revision eight by operator";
     expect(await view(lines.join("\n"))).toContain("schema migrated from revision seven");
   });
+  test("one error again and again is counted from the sixty-fifth on; another among them stays", async () => {
+    const spam = times(900, (i) => `2026-11-30T08:00:00Z ERROR connection ${i} refused by upstream ${i % 5}`);
+    spam[700] = "2026-11-30T08:00:00Z ERROR certificate of upstream 3 has expired";
+    const shown = await view(spam.join("\n"));
+    expect(shown.split(" refused by upstream").length - 1).toBeGreaterThanOrEqual(64);
+    expect(shown.length).toBeLessThan(spam.join("\n").length / 5);
+    expect(shown).toContain("certificate of upstream 3 has expired");
+    expect(accounted(shown)).toBe(900);
+  });
   test("a stack stays under its error once; its repetition is counted", async () => {
     const stack = [
       "2026-11-30T08:00:00Z ERROR handler failed",

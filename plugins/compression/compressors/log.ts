@@ -1,12 +1,12 @@
 /** Logs: the edges, everything alarming with its stack, outliers and level changes, one line of each kind. */
-import { isAlarming } from "../alarm.ts";
+import { Alarms, isAlarming } from "../alarm.ts";
 import { keepRelevant } from "../bm25.ts";
 import type { Compressor } from "../compressor.ts";
 import { Invariants, summaryBudget } from "../invariants.ts";
 import { isFrame } from "../line-kinds.ts";
 import { elideLines, keepEdges, type Run } from "../lines.ts";
 import { slotsOf } from "../slots.ts";
-import { keepDistinct, keepOutstanding, templatesOf } from "../templates.ts";
+import { keepDistinct, keepOutstanding, type Templates, templatesOf } from "../templates.ts";
 
 const EDGE = 2;
 const MIN_RUN = 4;
@@ -20,9 +20,9 @@ export const log: Compressor = {
     const lines = input.split("\n");
     const kept = new Uint8Array(lines.length);
     keepEdges(lines, kept, EDGE, EDGE);
-    keepAlarming(lines, kept);
-    keepRelevant(lines.length, (index) => lines[index], query, kept, MAX_RELEVANT);
     const templates = templatesOf(lines);
+    keepAlarming(lines, templates, kept);
+    keepRelevant(lines.length, (index) => lines[index], query, kept, MAX_RELEVANT);
     keepOutstanding(lines, templates, kept);
     const alike = Uint8Array.from(kept);
     if (keepDistinct(lines, templates, alike)) {
@@ -43,7 +43,8 @@ export const log: Compressor = {
 };
 
 /** Keeps alarming lines and the frames under them; a frame that was shown before stands for its repetition. */
-function keepAlarming(lines: readonly string[], kept: Uint8Array): void {
+function keepAlarming(lines: readonly string[], { of }: Templates, kept: Uint8Array): void {
+  const alarms = new Alarms();
   const shown = new Set<string>();
   let inStack = false;
   for (let i = 0; i < lines.length; i++) {
@@ -58,7 +59,7 @@ function keepAlarming(lines: readonly string[], kept: Uint8Array): void {
       inStack = true;
     } else {
       inStack = isAlarming(line);
-      if (inStack) kept[i] = 1;
+      if (inStack && alarms.take(of[i] ?? -1)) kept[i] = 1;
     }
   }
 }

@@ -3,7 +3,7 @@
  * compressed as what it is.
  */
 
-import { isAlarming } from "../alarm.ts";
+import { Alarms, isAlarming } from "../alarm.ts";
 import { keepRelevant } from "../bm25.ts";
 import type { Compressor } from "../compressor.ts";
 import { elideLines, keepEdges } from "../lines.ts";
@@ -81,12 +81,13 @@ function outline(text: string, query: string) {
   const lines = text.split("\n");
   const kept = new Uint8Array(lines.length);
   keepEdges(lines, kept, EDGE, EDGE);
+  const templates = templatesOf(lines);
+  const alarms = new Alarms();
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i] ?? "";
-    if (isAlarming(line) || NOTABLE.test(line)) kept[i] = 1;
+    if (NOTABLE.test(line) || (isAlarming(line) && alarms.take(templates.of[i] ?? -1))) kept[i] = 1;
   }
   keepRelevant(lines.length, (index) => lines[index], query, kept, MAX_RELEVANT);
-  const templates = templatesOf(lines);
   keepOutstanding(lines, templates, kept);
   if (!keepDistinct(lines, templates, kept)) return undefined;
   const elision = elideLines(lines, kept, { least: MIN_RUN, unit: "lines" });

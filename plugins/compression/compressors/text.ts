@@ -2,7 +2,7 @@
  * Prose and whatever else: sections, which are paragraphs, or lines where there are none. Headings, marked and alarming
  * sections stay; others go only when one that stays has their words. Long encoded runs are cut in the middle.
  */
-import { isAlarming } from "../alarm.ts";
+import { Alarms, isAlarming } from "../alarm.ts";
 import { shortenBlobs } from "../blobs.ts";
 import { keepRelevant } from "../bm25.ts";
 import type { Compressor } from "../compressor.ts";
@@ -28,12 +28,14 @@ export const text: Compressor = {
     if (sections.length <= MIN_SECTIONS) return plain;
     const kept = new Uint8Array(sections.length);
     kept.fill(1, 0, EDGE).fill(1, -EDGE);
+    const templates = templatesOf(sections);
+    const alarms = new Alarms();
     for (let i = 0; i < sections.length; i++) {
       const section = sections[i] ?? "";
-      if (isHeading(section) || MARKED.test(section) || isAlarming(section)) kept[i] = 1;
+      if (isHeading(section) || MARKED.test(section)) kept[i] = 1;
+      else if (isAlarming(section) && alarms.take(templates.of[i] ?? -1)) kept[i] = 1;
     }
     keepRelevant(sections.length, (index) => sections[index], query, kept, MAX_RELEVANT);
-    const templates = templatesOf(sections);
     keepOutstanding(sections, templates, kept);
     if (!keepDistinct(sections, templates, kept)) return plain;
     const runs = runsOf(kept, MIN_RUN);
