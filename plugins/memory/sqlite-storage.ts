@@ -16,10 +16,14 @@ import {
   unknown,
 } from "./sqlite-rows.ts";
 import type { Entry, Found, MemoryStorage } from "./storage.ts";
-import { CANDIDATES, type Plan, WordIndex } from "./word-index.ts";
+import { type Indexed, WordIndex } from "./word-index.ts";
 
 /** Expired records taken out of the index at a time. */
 const SWEEP = 500;
+
+const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
+const MEMORIES: Indexed = { words: "memory_words", rows: "memories", alive: `state = ${ACTIVE} AND ${ALIVE}` };
+const TURNS: Indexed = { words: "turn_words", rows: "turns", alive: ALIVE };
 
 interface TurnRow {
   readonly session: string;
@@ -135,16 +139,10 @@ class SqliteStorage implements MemoryStorage {
 
   search(query: string, { limit, at }: { limit: number; at: number }): readonly Found[] {
     return this.#read(({ database, memories }) => {
-      const plan = memories.plan(query);
-      if (!plan) return [];
-      const rows = candidates<Row>(plan, (match, order) =>
-        database
-          .prepare(
-            `SELECT m.* FROM memory_words JOIN memories m ON m.row = memory_words.rowid WHERE memory_words MATCH ? AND m.state = 0 AND (m.expires_at IS NULL OR m.expires_at > ?) ORDER BY ${order === "rank" ? "memory_words.rank" : "memory_words.rowid DESC"} LIMIT ?`,
-          )
-          .all(match, at, CANDIDATES),
-      );
-      return best(rows, (row) => relevance(plan.terms, row.text), limit).map(({ row, score }) => ({
+      const { terms, rows } = memories.candidates(query, at);
+      const one = database.prepare("SELECT * FROM memories WHERE row = ?");
+      const read = rows.map((row) => one.get(row) as unknown as Row);
+      return best(read, limit, ({ text }) => relevance(terms, text)).map(({ row, score }) => ({
         record: recordOf(row, at),
         score,
       }));
@@ -191,23 +189,11 @@ class SqliteStorage implements MemoryStorage {
     { limit, at }: { limit: number; at: number },
   ): readonly (MemoryTurn & { score: number })[] {
     return this.#read(({ database, turns }) => {
-      const plan = turns.plan(query);
-      if (!plan) return [];
-      const rows = candidates<TurnRow>(plan, (match, order) =>
-        database
-          .prepare(
-            `SELECT t.* FROM turn_words JOIN turns t ON t.row = turn_words.rowid WHERE turn_words MATCH ? AND (t.expires_at IS NULL OR t.expires_at > ?) ORDER BY ${order === "rank" ? "turn_words.rank" : "turn_words.rowid DESC"} LIMIT ?`,
-          )
-          .all(match, at, CANDIDATES),
-      );
-      return best(rows, (row) => relevance(plan.terms, `${row.user}\n${row.assistant}`), limit).map(
-        ({ row, score }) => ({
-          sessionId: row.session,
-          at: row.at,
-          user: row.user,
-          assistant: row.assistant,
-          score,
-        }),
+      const { terms, rows } = turns.candidates(query, at);
+      const one = database.prepare("SELECT session, at, user, assistant FROM turns WHERE row = ?");
+      const read = rows.map((row) => one.get(row) as unknown as TurnRow);
+      return best(read, limit, ({ user, assistant }) => relevance(terms, `${user}\n${assistant}`)).map(
+        ({ row: { session, ...turn }, score }) => ({ sessionId: session, ...turn, score }),
       );
     });
   }
@@ -267,8 +253,8 @@ class SqliteStorage implements MemoryStorage {
       const database = openDatabase(this.#path);
       this.#opened = {
         database,
-        memories: new WordIndex(database, "memory_words"),
-        turns: new WordIndex(database, "turn_words"),
+        memories: new WordIndex(database, MEMORIES),
+        turns: new WordIndex(database, TURNS),
       };
     }
     return this.#opened;
@@ -285,16 +271,8 @@ class SqliteStorage implements MemoryStorage {
   }
 }
 
-function candidates<T>(plan: Plan, ask: (match: string, order: "rank" | "newest") => unknown): readonly T[] {
-  for (const { match, order } of plan.attempts) {
-    const rows = ask(match, order) as readonly T[];
-    if (rows.length > 0) return rows;
-  }
-  return [];
-}
-
 /** The most relevant above the floor; of equals the order of the index stands. */
-function best<T>(rows: readonly T[], scored: (row: T) => number, limit: number): { row: T; score: number }[] {
+function best<T>(rows: readonly T[], limit: number, scored: (row: T) => number): { row: T; score: number }[] {
   return rows
     .map((row) => ({ row, score: scored(row) }))
     .filter(({ score }) => score >= RELEVANCE_FLOOR)

@@ -79,4 +79,5 @@ export function likeness(a: Term, b: Term): number {
   return shared / most >= LEAST_SHARED ? FORM : 0;
 }
 const LEAST_SHARED = 0.6;
-const FORM = 0.85;
+/** What a form of a word counts beside the word itself. */
+export const FORM = 0.85;

@@ -5,93 +5,154 @@
 import type { DatabaseSync } from "node:sqlite";
 import { distinct, type Weighted, weightOf } from "./relevance.ts";
 import type { WordTable } from "./sqlite-database.ts";
-import { type Term, termsOf } from "./terms.ts";
+import { FORM, type Term, termsOf } from "./terms.ts";
 
-/** Most rows that the terms of one query may bring up together: some milliseconds. */
-const MOST_ROWS = 3_000;
+/** Most rows that the terms of one query may bring up together: a few milliseconds. */
+const MOST_ROWS = 2_500;
+/** Counting the rows of a word takes as long as there are many, so counts above this are remembered for a while. */
+const MANY = 200;
+const MOST_REMEMBERED = 4_096;
 /** Candidates that are read and scored. */
-export const CANDIDATES = 24;
+const CANDIDATES = 24;
 /** More terms make a query no clearer. */
 const MOST_TERMS = 32;
 /** Stands before the beginning of a word: a sign that is part of no term. */
 const BEGINNING = "\u00b7";
 
-/** How candidates are asked for: a full-text expression and an order. */
-export interface Plan {
-  readonly terms: readonly Weighted[];
-  /** Tried one after the other until one finds something. */
-  readonly attempts: readonly { readonly match: string; readonly order: "rank" | "newest" }[];
+/** What an index stands for: its own table, the table whose rows it holds, and which of those count, given the time. */
+export interface Indexed {
+  readonly words: WordTable;
+  readonly rows: "memories" | "turns";
+  readonly alive: string;
 }
 
-export class WordIndex {
-  readonly #database: DatabaseSync;
-  readonly #table: WordTable;
-
-  constructor(database: DatabaseSync, table: WordTable) {
-    this.#database = database;
-    this.#table = table;
-  }
-
-  add(row: number, text: string): void {
-    const words = termsOf(text).flatMap((term) => [term.text, ...(term.stem ? [BEGINNING + term.stem] : [])]);
-    this.#database.prepare(`INSERT INTO ${this.#table} (rowid, terms) VALUES (?, ?)`).run(row, words.join(" "));
-    this.#count(1);
-  }
-  remove(row: number): void {
-    const { changes } = this.#database.prepare(`DELETE FROM ${this.#table} WHERE rowid = ?`).run(row);
-    if (Number(changes) > 0) this.#count(-1);
-  }
-  #count(by: number): void {
-    this.#database.prepare("UPDATE counts SET n = n + ? WHERE name = ?").run(by, this.#table);
-  }
-
-  /** Undefined when nothing that the query says is known. */
-  plan(query: string): Plan | undefined {
-    const terms = distinct(termsOf(query)).slice(0, MOST_TERMS);
-    const { n: records = 0 } = (this.#database.prepare("SELECT n FROM counts WHERE name = ?").get(this.#table) ??
-      {}) as { n?: number };
-    const holding = this.#database.prepare(`SELECT doc FROM ${this.#table}_vocabulary WHERE term = ?`);
-    const rows = (word: string): number => Number((holding.get(word) as { doc?: number } | undefined)?.doc ?? 0);
-    const known = terms.map((term) => {
-      const exact = rows(term.text);
-      return { term, exact, forms: term.stem ? rows(BEGINNING + term.stem) : 0 };
-    });
-    const weighted = known.map(({ term, exact, forms }) => ({ ...term, weight: weightOf(exact || forms, records) }));
-    const attempts = attemptsOf(known);
-    return attempts.length > 0 ? { terms: weighted, attempts } : undefined;
-  }
+export interface Candidates {
+  readonly terms: readonly Weighted[];
+  /** Rows, those that hold most of what tells first, the newer of equals before the older. */
+  readonly rows: readonly number[];
 }
 
 interface Known {
   readonly term: Term;
+  readonly weight: number;
+  /** Rows that hold the word, and rows that hold a word with its beginning. */
   readonly exact: number;
   readonly forms: number;
 }
+/** One word to look for, and what a row gains that holds it. */
+interface Arm {
+  readonly word: string;
+  readonly gain: number;
+}
 
-function attemptsOf(known: readonly Known[]): Plan["attempts"] {
-  const words: string[] = [];
+export class WordIndex {
+  readonly #database: DatabaseSync;
+  readonly #of: Indexed;
+  /** Rows of common words, and the size of the table when they were counted. */
+  readonly #common = new Map<string, { readonly rows: number; readonly of: number }>();
+
+  constructor(database: DatabaseSync, of: Indexed) {
+    this.#database = database;
+    this.#of = of;
+  }
+
+  add(row: number, text: string): void {
+    const words = termsOf(text).flatMap((term) => [term.text, ...(term.stem ? [BEGINNING + term.stem] : [])]);
+    this.#database.prepare(`INSERT INTO ${this.#of.words} (rowid, terms) VALUES (?, ?)`).run(row, words.join(" "));
+    this.#count(1);
+  }
+  remove(row: number): void {
+    const { changes } = this.#database.prepare(`DELETE FROM ${this.#of.words} WHERE rowid = ?`).run(row);
+    if (Number(changes) > 0) this.#count(-1);
+  }
+  #count(by: number): void {
+    this.#database.prepare("UPDATE counts SET n = n + ? WHERE name = ?").run(by, this.#of.words);
+  }
+
+  /** The rows that may answer a query at a time in epoch milliseconds. */
+  candidates(query: string, at: number): Candidates {
+    const known = this.#known(distinct(termsOf(query)).slice(0, MOST_TERMS));
+    const terms = known.map(({ term, weight }) => ({ ...term, weight }));
+    const arms = armsOf(known);
+    return { terms, rows: arms.length > 0 ? this.#byGain(arms, at) : this.#together(known, at) };
+  }
+
+  #known(terms: readonly Term[]): Known[] {
+    const size = Number(this.#database.prepare("SELECT n FROM counts WHERE name = ?").get(this.#of.words)?.n ?? 0);
+    const counting = this.#database.prepare(`SELECT doc FROM ${this.#of.words}_vocabulary WHERE term = ?`);
+    const rows = (word: string): number => {
+      const known = this.#common.get(word);
+      if (known && Math.abs(size - known.of) * 20 <= known.of) return known.rows;
+      const counted = Number(counting.get(word)?.doc ?? 0);
+      if (counted >= MANY) {
+        if (this.#common.size >= MOST_REMEMBERED) this.#common.clear();
+        this.#common.set(word, { rows: counted, of: size });
+      }
+      return counted;
+    };
+    return terms.map((term) => {
+      const exact = rows(term.text);
+      const forms = term.stem ? rows(BEGINNING + term.stem) : 0;
+      return { term, exact, forms, weight: weightOf(exact || forms, size) };
+    });
+  }
+
+  #byGain(arms: readonly Arm[], at: number): number[] {
+    const { words, rows, alive } = this.#of;
+    const each = `SELECT rowid AS row, ? AS gain FROM ${words} WHERE ${words} MATCH ?`;
+    const gains = `SELECT row, sum(gain) AS gain FROM (${arms.map(() => each).join(" UNION ALL ")}) GROUP BY row`;
+    return this.#rows(
+      `SELECT row FROM (${gains}) JOIN ${rows} USING (row) WHERE ${alive} ORDER BY gain DESC, row DESC LIMIT ${CANDIDATES}`,
+      ...arms.flatMap(({ word, gain }) => [gain, quoted(word)]),
+      at,
+    );
+  }
+
+  /** For a query of common words alone: rows that hold several of them at once, the newest first. */
+  #together(known: readonly Known[], at: number): number[] {
+    const { words, rows, alive } = this.#of;
+    const common = known.filter(({ exact }) => exact > 0).sort((a, b) => a.exact - b.exact);
+    for (let size = Math.min(3, common.length); size > 0; size--) {
+      const match = common.slice(0, size).map(({ term }) => quoted(term.text));
+      const found = this.#rows(
+        `SELECT row FROM ${words} JOIN ${rows} ON row = ${words}.rowid WHERE ${words} MATCH ? AND ${alive} ORDER BY ${words}.rowid DESC LIMIT ${CANDIDATES}`,
+        match.join(" AND "),
+        at,
+      );
+      if (found.length > 0) return found;
+    }
+    return [];
+  }
+
+  #rows(sql: string, ...values: (string | number)[]): number[] {
+    return this.#database
+      .prepare(sql)
+      .all(...values)
+      .map(({ row }) => Number(row));
+  }
+}
+
+/**
+ * The rarest words, as many as may bring up so many rows, then the forms of the rarest. A form of a word gains less than
+ * the word itself.
+ */
+function armsOf(known: readonly Known[]): Arm[] {
   let left = MOST_ROWS;
-  const take = (word: string, rows: number): boolean => {
+  const fits = (rows: number): boolean => {
     if (rows === 0 || rows > left) return false;
     left -= rows;
-    words.push(quoted(word));
     return true;
   };
-  const rarest = [...known].sort((a, b) => Math.max(a.exact, a.forms) - Math.max(b.exact, b.forms));
-  // The word itself counts once more than its forms do, so records that hold it come first.
-  for (const { term, exact, forms } of rarest) {
-    if (term.stem) take(BEGINNING + term.stem, forms);
-    take(term.text, exact);
-  }
-  if (words.length > 0) return [{ match: words.join(" OR "), order: "rank" }];
-  // Common words alone: records that hold several of them at once, the newest first.
-  const common = known
-    .filter(({ exact }) => exact > 0)
-    .sort((a, b) => a.exact - b.exact)
-    .map(({ term }) => quoted(term.text));
-  return [3, 2, 1]
-    .filter((size) => size <= common.length)
-    .map((size) => ({ match: common.slice(0, size).join(" AND "), order: "newest" as const }));
+  const exact = new Set([...known].sort((a, b) => a.exact - b.exact).filter((each) => fits(each.exact)));
+  const forms = new Set([...known].sort((a, b) => a.forms - b.forms).filter((each) => fits(each.forms)));
+  return known.flatMap((each) => {
+    const { term, weight } = each;
+    const formed = term.stem !== undefined && forms.has(each);
+    return [
+      ...(formed ? [{ word: BEGINNING + term.stem, gain: weight * FORM }] : []),
+      ...(exact.has(each) ? [{ word: term.text, gain: formed ? weight * (1 - FORM) : weight }] : []),
+    ];
+  });
 }
 
 const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`;
