@@ -1,6 +1,6 @@
 /**
  * A coding session, scripted: fifty calls of tools whose results look like what coding tools return, each with one fact
- * planted in it, then ten questions about facts of the first half. The model answers from what it can read; where the
+ * planted in it, on a line that stands out or on one like any other, then ten questions about some of them. The model answers from what it can read; where the
  * view shows a handle it fetches the original back; where there is neither it calls the tool again.
  */
 import { type CallOptions, schema, type Tool, textOf, tool } from "../../kernel/index.ts";
@@ -9,7 +9,7 @@ import type { ScriptStep } from "../../plugins/providers/scripted/index.ts";
 export const WORK = 50;
 export const QUESTIONS = 10;
 /** The question number `n` is about the result of this call. */
-const askedAbout = (n: number): number => n * 2 + 1;
+const askedAbout = (n: number): number => n * 5 + 2;
 
 const mixed = (n: number): number => {
   let x = Math.imul(n ^ 0x9e3779b9, 0x85ebca6b);
@@ -23,64 +23,71 @@ const words = ["order", "invoice", "customer", "ledger", "token", "budget", "rec
 /** The fact in the result of call `i`. */
 export const factOf = (i: number): string => `LIMIT_${i}_${(mixed(i * 7_919) % 90_000) + 10_000}`;
 
+/** Whether the fact stands on a line like any other, which a smaller view has no reason to keep. */
+const isPlain = (i: number): boolean => mixed(i + 3) % 2 === 1;
+
 const kinds = ["read_file", "run_tests", "search", "list_records", "build_log", "show_diff"] as const;
 type Kind = (typeof kinds)[number];
 const kindOf = (i: number): Kind => kinds[i % kinds.length] ?? "read_file";
 
+const lines = (count: number, line: (n: number) => string): string[] =>
+  Array.from({ length: count }, (_, n) => line(n));
+
 const results: Readonly<Record<Kind, (i: number) => string>> = {
-  read_file: (i) =>
-    [
-      `import { ${pick(words, i)} } from "./${pick(words, i + 1)}.ts";`,
-      `export const ${factOf(i)} = true;`,
-      ...Array.from(
-        { length: 45 },
-        (_, n) =>
-          `\nexport function ${pick(words, i + n)}${n}(input: ${pick(words, n)}Input): number {\n  const total = input.items.reduce((sum, item) => sum + item.amount * ${n + 1}, 0);\n  if (total > ${mixed(i + n) % 1_000}) return total - input.discount;\n  return total;\n}`,
-      ),
-    ].join("\n"),
-  run_tests: (i) =>
-    [
-      ...Array.from(
-        { length: 120 },
-        (_, n) =>
-          `  ✓ ${pick(words, i + n)} ${pick(words, n)} keeps its total when item ${n} is removed (${mixed(n) % 40} ms)`,
-      ),
-      `  ✕ ${pick(words, i)} refuses more than ${factOf(i)} (12 ms)`,
-      `Tests: 1 failed, 120 passed, 121 total`,
-    ].join("\n"),
-  search: (i) =>
-    Array.from(
-      { length: 110 },
-      (_, n) =>
-        `src/${pick(words, n)}/${pick(words, i + n)}.ts:${(mixed(n) % 400) + 1}:  const ${pick(words, n + 2)} = await load(${n === 61 ? factOf(i) : `"${pick(words, n)}-${n}"`});`,
-    ).join("\n"),
-  list_records: (i) =>
-    JSON.stringify(
-      Array.from({ length: 60 }, (_, n) => ({
-        id: n + 1,
-        status: n === 37 ? "blocked" : "active",
-        region: pick(["eu", "us", "apac"], n),
-        owner: pick(words, n),
-        amount: mixed(i + n) % 10_000,
-        note: n === 37 ? `blocked by ${factOf(i)}` : "ok",
-      })),
-    ),
-  build_log: (i) =>
-    Array.from({ length: 140 }, (_, n) =>
-      n === 88
-        ? `12:0${n % 10}:00 ERROR compile failed: ${factOf(i)} is not defined`
-        : `12:0${n % 10}:${10 + (n % 50)} INFO compiled module ${pick(words, n)}/${pick(words, i + n)} in ${mixed(n) % 90} ms`,
-    ).join("\n"),
-  show_diff: (i) =>
-    Array.from({ length: 14 }, (_, n) =>
+  read_file: (i) => {
+    const body = (n: number): string =>
       [
-        `diff --git a/src/${pick(words, i + n)}.ts b/src/${pick(words, i + n)}.ts`,
-        `@@ -${n * 10 + 1},6 +${n * 10 + 1},7 @@`,
-        ...Array.from({ length: 5 }, (_, k) => `   const ${pick(words, k)}${k} = compute(${k});`),
-        `-  return ${pick(words, n)};`,
-        `+  return ${n === 9 ? factOf(i) : `${pick(words, n)} ?? fallback`};`,
-      ].join("\n"),
-    ).join("\n"),
+        `\nexport function ${pick(words, i + n)}${n}(input: ${pick(words, n)}Input): number {`,
+        `  const total = input.items.reduce((sum, item) => sum + item.amount * ${n + 1}, 0);`,
+        `  if (total > ${isPlain(i) && n === 23 ? factOf(i) : mixed(i + n) % 1_000}) return total - input.discount;`,
+        "  return total;",
+        "}",
+      ].join("\n");
+    const head = `import { ${pick(words, i)} } from "./${pick(words, i + 1)}.ts";`;
+    return [head, ...(isPlain(i) ? [] : [`export const ${factOf(i)} = true;`]), ...lines(45, body)].join("\n");
+  },
+  run_tests: (i) => {
+    const passed = lines(120, (n) => {
+      const item = isPlain(i) && n === 61 ? factOf(i) : n;
+      return `  ✓ ${pick(words, i + n)} ${pick(words, n)} keeps its total when item ${item} is removed (${mixed(n) % 40} ms)`;
+    });
+    const failed = `  ✕ ${pick(words, i)} refuses more than ${isPlain(i) ? "ten" : factOf(i)} (12 ms)`;
+    return [...passed, failed, "Tests: 1 failed, 120 passed, 121 total"].join("\n");
+  },
+  search: (i) =>
+    lines(110, (n) => {
+      const argument = n === 61 ? factOf(i) : `"${pick(words, n)}-${n}"`;
+      const place = `src/${pick(words, n)}/${pick(words, i + n)}.ts:${(mixed(n) % 400) + 1}`;
+      return `${place}:  const ${pick(words, n + 2)} = await load(${argument});`;
+    }).join("\n"),
+  list_records: (i) => {
+    const records = Array.from({ length: 60 }, (_, n) => ({
+      id: n === 37 && isPlain(i) ? factOf(i) : `${pick(words, n).toUpperCase()}_${n}_${mixed(i + n) % 100_000}`,
+      status: n === 37 && !isPlain(i) ? "blocked" : "active",
+      region: pick(["eu", "us", "apac"], n),
+      owner: pick(words, n),
+      amount: mixed(i + n) % 10_000,
+      note: n === 37 && !isPlain(i) ? `blocked by ${factOf(i)}` : "ok",
+    }));
+    return JSON.stringify(records);
+  },
+  build_log: (i) =>
+    lines(140, (n) => {
+      if (n === 88 && !isPlain(i)) return `12:08:00 ERROR compile failed: ${factOf(i)} is not defined`;
+      const module = n === 88 ? factOf(i) : `${pick(words, n)}/${pick(words, i + n)}`;
+      return `12:0${n % 10}:${10 + (n % 50)} INFO compiled module ${module} in ${mixed(n) % 90} ms`;
+    }).join("\n"),
+  show_diff: (i) =>
+    lines(14, (n) => {
+      const file = `src/${pick(words, i + n)}.ts`;
+      const kept = lines(
+        5,
+        (k) => `   const ${pick(words, k)}${k} = compute(${n === 9 && k === 2 && isPlain(i) ? factOf(i) : k});`,
+      );
+      const added = n === 9 && !isPlain(i) ? factOf(i) : `${pick(words, n)} ?? fallback`;
+      const head = [`diff --git a/${file} b/${file}`, `@@ -${n * 10 + 1},6 +${n * 10 + 1},7 @@`];
+      return [...head, ...kept, `-  return ${pick(words, n)};`, `+  return ${added};`].join("\n");
+    }).join("\n"),
 };
 export const resultOf = (i: number): string => results[kindOf(i)](i);
 
@@ -126,7 +133,7 @@ export class Session {
   /** Facts that had to be asked of the tool again, and that were fetched back by handle. */
   repeated = 0;
   fetched = 0;
-  #asked: number | undefined;
+  #tries = 0;
 
   step(request: CallOptions): Omit<ScriptStep, "usage"> {
     if (this.#done < WORK) {
@@ -142,25 +149,28 @@ export class Session {
     if (JSON.stringify(request.prompt).includes(fact)) {
       this.#question++;
       this.answered++;
-      this.#asked = undefined;
+      this.#tries = 0;
       return {
         text: `The limit is ${fact}.`,
         toolCalls: [{ id: `note_${++this.#ids}`, name: "note", input: { answer: `limit of ${target}` } }],
       };
     }
     const handle = HANDLE.exec(shownResult(request, target) ?? "")?.[0];
-    if (handle && this.#asked !== target) {
-      this.#asked = target;
+    // By its parts first, then whole, then from the tool; who still cannot see it gives up.
+    const tries = this.#tries++;
+    if (handle && tries < 2) {
       this.fetched++;
+      const query = tries === 0 ? { query: `LIMIT_${target}` } : {};
       return {
         toolCalls: [
-          {
-            id: `fetch_${++this.#ids}`,
-            name: "cave_retrieve",
-            input: { recovery_handle: handle, query: `LIMIT ${target}` },
-          },
+          { id: `fetch_${++this.#ids}`, name: "cave_retrieve", input: { recovery_handle: handle, ...query } },
         ],
       };
+    }
+    if (tries > 2) {
+      this.#question++;
+      this.#tries = 0;
+      return { toolCalls: [{ id: `note_${++this.#ids}`, name: "note", input: { answer: `${target} is not known` } }] };
     }
     this.repeated++;
     return { toolCalls: [{ id: `work_${target}.${++this.#ids}`, name: kindOf(target), input: { target } }] };

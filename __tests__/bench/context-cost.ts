@@ -45,25 +45,31 @@ export interface Outcome {
   readonly fetched: number;
 }
 
+const STUB = { type: "text", value: "[old result removed]" } as const;
+/** A tool message with every long result cut to a stub; undefined when there is none. */
+function stubbed({ value }: Message): Message | undefined {
+  if (value.role !== "tool") return undefined;
+  const long = (part: (typeof value.content)[number]): boolean =>
+    part.type === "tool-result" && textOf(part.output).length > 100;
+  if (!value.content.some(long)) return undefined;
+  const content = value.content.map((part) =>
+    part.type === "tool-result" && long(part) ? { ...part, output: STUB } : part,
+  );
+  return new Message({ role: "tool", content });
+}
+
+/** Results that a loop which rewrites its history leaves whole. */
+const NEWEST = 5;
 /** History rewritten at every call: all but the newest results are cut to a stub, as hand-made loops do. */
 const naiveRewriting = definePlugin({
   name: "naive-rewriting",
   apply: ({ hooks }) =>
     hooks.compact.tap("naive-rewriting", ({ view }) => {
-      let [newest, changed] = [5, 0];
-      const messages = view.messages.toReversed().map((message) => {
-        if (message.value.role !== "tool" || newest-- > 0) return message;
-        const stub = message.value.content.map((part) =>
-          part.type === "tool-result" && textOf(part.output).length > 100
-            ? { ...part, output: { type: "text" as const, value: "[old result removed]" } }
-            : part,
-        );
-        if (stub.every((part, i) => part === (message.value.role === "tool" ? message.value.content[i] : undefined)))
-          return message;
-        changed++;
-        return new Message({ role: "tool", content: stub });
-      });
-      return changed > 0 ? view.rewrite(messages.toReversed(), { by: "naive-rewriting", dropped: changed }) : undefined;
+      const results = view.messages.filter(({ role }) => role === "tool");
+      const old = new Map(results.slice(0, -NEWEST).map((message) => [message, stubbed(message)]));
+      const messages = view.messages.map((message) => old.get(message) ?? message);
+      const dropped = messages.filter((message, i) => message !== view.at(i)).length;
+      return dropped > 0 ? view.rewrite(messages, { by: "naive-rewriting", dropped }) : undefined;
     }),
 });
 
@@ -103,28 +109,22 @@ export async function session(way: Way, mode: CacheMode): Promise<Outcome> {
     };
     const model = Object.assign(scripted(play, { as: SOLD_AS[mode] }), { contextWindow: 200_000 });
     const kernel = createKernel({ plugins: [providers(), pricing(), ...pluginsOf(way, dir)] });
-    // Looked at before the store closes.
-    const answerable = { visible: 0, recoverable: 0 };
-    const { run, done } = kernel.start(
-      agent({
-        id: "coder",
-        instructions: "You work on a project with tools. Look before you answer.",
-        model,
-        tools: tools(),
-      }),
-      "Find the limits of this project.",
-    );
-    const look = (): void => {
-      const text = JSON.stringify(last?.prompt);
-      for (let i = 0; i < WORK; i++) {
-        const handle = HANDLE.exec((last && shownResult(last, i)) ?? "")?.[0];
-        if (text.includes(factOf(i))) answerable.visible++;
-        else if (handle && run.find(Recovery)?.retrieve(handle)?.includes(factOf(i))) answerable.recoverable++;
-      }
-    };
+    const coder = agent({
+      id: "coder",
+      instructions: "You work on a project with tools. Look before you answer.",
+      model,
+      tools: tools(),
+    });
+    const { run, done } = kernel.start(coder, "Find the limits of this project.");
     const outcome = await done;
     if (outcome.error) throw outcome.error;
-    look();
+    const answerable = { visible: 0, recoverable: 0 };
+    const text = JSON.stringify(last?.prompt);
+    for (let i = 0; i < WORK; i++) {
+      const handle = HANDLE.exec((last && shownResult(last, i)) ?? "")?.[0];
+      if (text.includes(factOf(i))) answerable.visible++;
+      else if (handle && run.find(Recovery)?.retrieve(handle)?.includes(factOf(i))) answerable.recoverable++;
+    }
     const priced = run.ledger.of("call.priced");
     const usages = run.ledger.of("call.settled").map(({ usage }) => usage);
     if (priced.some(({ unpriced }) => unpriced)) throw new Error("a call has no price");

@@ -45,6 +45,7 @@ export class PrefixGuard {
   readonly #state: PrefixState;
   readonly #hints: boolean;
   readonly #totals = new Totals();
+  readonly #told = new Set<string>();
   #shaped: Pick<ModelCall, "additions" | "tools"> = { additions: [], tools: NO_TOOLS };
   #pending: Pending | undefined;
   #settings = { text: "", digest: "" };
@@ -101,6 +102,9 @@ export class PrefixGuard {
   #restored({ callId, attempt }: ModelCall, what: "tools" | "context", why: string): void {
     this.#totals.restored++;
     this.#run.record("prefix.restored", { callId, attempt, what });
+    // What drifts in one call usually drifts in all: it is said once, and counted every time.
+    if (this.#told.has(what)) return;
+    this.#told.add(what);
     this.#run.notice(OWNER, "cave_cache_prefix_drift", `The prefix of ${callId} drifted, and was restored: ${why}.`);
   }
 

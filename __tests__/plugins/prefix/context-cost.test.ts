@@ -14,6 +14,8 @@ describe.each(["implicit", "explicit"] as const)("a coding session of sixty call
     expect(ours.inputTokens).toBeLessThan(nothing.inputTokens);
     expect(ours.keptRate).toBeGreaterThanOrEqual(0.95);
     expect(ours.visible + ours.recoverable).toBe(WORK);
+    expect(ours.fetched).toBeGreaterThan(0);
+    expect(ours.repeated).toBe(0);
     expect([nothing.answered, naive.answered, ours.answered]).toEqual([QUESTIONS, QUESTIONS, QUESTIONS]);
     // The fewest tokens are not the fewest dollars: what breaks the prefix is paid for in full.
     expect(naive.inputTokens).toBeLessThan(ours.inputTokens);
