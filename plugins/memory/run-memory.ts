@@ -1,7 +1,7 @@
 /** The memory of one run: which engine it has, and what of its recall this run's calls carry. */
 import { CavemanError, type Message, type ModelMessage, type Run, type View } from "../../kernel/index.ts";
 import { Tokenizer } from "../services.ts";
-import { declarationOf, type MemoryDeclaration, memory, memoryTTLMilliseconds } from "./declaration.ts";
+import { assertTenant, declarationOf, type MemoryDeclaration, memory, memoryTTLMilliseconds } from "./declaration.ts";
 import { createMemoryEngine, MemoryEngine } from "./engine.ts";
 import { fileOf, memoryRoot } from "./scope.ts";
 
@@ -41,6 +41,7 @@ function readOptions(option: MemoryRunOption | undefined): MemoryRunOptions {
   if (odd !== undefined) invalid("memory", KEYS.join(", "), odd);
   const { root, tenant, engine } = option;
   if (root !== undefined && (typeof root !== "string" || root === "")) invalid("memory.root", "a folder", typeof root);
+  if (tenant !== undefined) assertTenant(tenant);
   if (engine !== undefined && !(engine instanceof MemoryEngine))
     invalid("memory.engine", "an engine made by createMemoryEngine()", typeof engine);
   if (engine && tenant !== undefined && tenant !== engine.scope.tenant)
