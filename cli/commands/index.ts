@@ -21,6 +21,29 @@ export const commands: Readonly<Record<string, Command>> = {
     },
     load: () => import("./run.ts"),
   },
+  code: {
+    usage: "code [prompt]",
+    describe: "The coding agent: a session at a terminal, or one turn; without a key, a scripted one on an example",
+    positionals: { prompt: "What to do, for one turn; left out: a session, or the prompt from a pipe" },
+    options: {
+      workspace: { type: "string", describe: "The folder it works in; default: the working directory" },
+      model: { type: "string", describe: "provider/model" },
+      "max-usd": { type: "number", describe: "The most the session may spend, in dollars" },
+      "observe-only": { type: "boolean", describe: "Only tools that read" },
+      allow: {
+        type: "string",
+        describe: 'What needs no approval: "edits", and commands by their first words, as "edits; npm test"',
+      },
+      instructions: {
+        type: "boolean",
+        describe: "Read AGENTS.md and Agent Skills of the repository: its authors' words, not yours",
+      },
+      resume: { type: "string", describe: "Go on with a saved session: its id, or last" },
+      continue: { type: "boolean", describe: "Go on with the last session" },
+      json: { ...json, describe: "One turn, its result with bill and receipt as JSON on stdout" },
+    },
+    load: () => import("./code.ts"),
+  },
   init: {
     usage: "init <dir>",
     describe: "Write an agent project that runs offline at once",

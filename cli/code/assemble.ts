@@ -1,0 +1,47 @@
+/** The plugins a coding session runs on. */
+import { createKernel, type Kernel, type Plugin } from "../../kernel/index.ts";
+import { coding } from "../../plugins/coding/index.ts";
+import { type PolicyRule, policy, receipt, results } from "../../plugins/index.ts";
+import { shell } from "../../plugins/shell/index.ts";
+import { standard } from "../../presets/index.ts";
+
+/** Everything that acts is asked about, unless a rule says otherwise. */
+const ASK: PolicyRule = { decision: "ask", effect: ["write", "idempotent", "external"] };
+
+export interface RuntimeOptions {
+  /** What may run without asking, and what may not run at all. */
+  readonly rules?: readonly PolicyRule[];
+  /** Writes a receipt of each turn under `.caveman/runs` of the workspace. Default false. */
+  readonly writeReceipts?: boolean;
+}
+
+/** The plugins: `standard`, with what a session needs otherwise in its place. */
+export function codingPlugins({ rules = [], writeReceipts = false }: RuntimeOptions = {}): Plugin[] {
+  const own = new Map<string, Plugin>([
+    ["policy", policy({ rules: [ASK, ...rules] })],
+    ["results", results({ readTool: "always" })],
+    ["receipt", receipt({ write: writeReceipts })],
+    ["shell", shell()],
+    ["coding", coding()],
+  ]);
+  const base = standard();
+  const added = [...own.values()].filter(({ name }) => !base.some((plugin) => plugin.name === name));
+  return [...base.map((plugin) => own.get(plugin.name) ?? plugin), ...added];
+}
+
+export const codingKernel = (options?: RuntimeOptions): Kernel => createKernel({ plugins: codingPlugins(options) });
+
+/**
+ * Rules from the words of `--allow`: `edits` for changes of files in the workspace, anything else for commands that
+ * begin with it; separated by semicolons.
+ */
+export const allowed = (words: string): PolicyRule[] =>
+  words
+    .split(";")
+    .map((word) => word.trim())
+    .filter((word) => word !== "")
+    .flatMap((word): PolicyRule[] =>
+      word === "edits"
+        ? ["edit_file", "write_file"].map((tool) => ({ decision: "allow", tool, path: "**" }))
+        : [{ decision: "allow", tool: "bash", command: word }],
+    );

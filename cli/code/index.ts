@@ -1,0 +1,96 @@
+/** The coding agent as a library: the documented functions, put together from the plugins and the terminal session. */
+import { CavemanRunError, type Kernel } from "../../index.ts";
+import {
+  type CodingAgent,
+  type CodingDefinitionOptions,
+  type CodingSession,
+  type CodingTurn,
+  codingAgent,
+  type SessionOptions,
+  startSession,
+  type TurnOptions,
+  workspaceOf,
+} from "../../plugins/coding/index.ts";
+import { type ShellToolName, type ShellToolsOptions, shellTools } from "../../plugins/shell/index.ts";
+import { codingKernel, type RuntimeOptions } from "./assemble.ts";
+import { setWatchers, Watchers } from "./watchers.ts";
+
+export type {
+  ApprovalRequest,
+  Bill,
+  CodingAgent,
+  CodingSession,
+  CodingTurn,
+  SessionEvent,
+} from "../../plugins/coding/index.ts";
+export { type CodingSessionRun, runCodingSession } from "./run-coding-session.ts";
+
+/** The tools of a coding agent, and of one that only looks. */
+export const CODING_TOOLS: readonly ShellToolName[] = [
+  "bash",
+  "read_file",
+  "grep",
+  "list_files",
+  "write_file",
+  "edit_file",
+];
+const OBSERVING: readonly ShellToolName[] = ["read_file", "grep", "list_files"];
+
+export interface CodingAgentOptions
+  extends Omit<CodingDefinitionOptions, "tools" | "workspace">,
+    Omit<ShellToolsOptions, "workspace"> {
+  /** The folder it works in. Default: the working directory. */
+  readonly workspace?: string;
+}
+
+/**
+ * A coding agent over a workspace. Its `definition` is an ordinary agent() with host tools: they run with your own
+ * rights. Files are read and written inside the workspace only; `bash` is not contained.
+ * @throws CavemanError `cave_coding_workspace_invalid`, `cave_option_invalid`.
+ */
+export function createCodingAgent(options: CodingAgentOptions = {}): CodingAgent {
+  const { workspace: folder, model, instructions, toolMode, observeOnly = false, memory, ...shell } = options;
+  const workspace = workspaceOf(folder);
+  const watchers = new Watchers();
+  watchers.add(shell);
+  const tools = shellTools({
+    tools: observeOnly ? OBSERVING : CODING_TOOLS,
+    ...shell,
+    ...watchers.callbacks,
+    workspace,
+  });
+  const agent = codingAgent({
+    workspace,
+    tools,
+    observeOnly,
+    ...(model === undefined ? {} : { model }),
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(toolMode === undefined ? {} : { toolMode }),
+    ...(memory === undefined ? {} : { memory }),
+  });
+  setWatchers(agent, watchers);
+  return agent;
+}
+
+export type StartOptions = Omit<SessionOptions, "kernel"> &
+  RuntimeOptions & { /** Default: the coding plugins. */ readonly kernel?: Kernel };
+
+/** Starts a session over a coding agent, or takes up a saved one with `resume`. */
+export function startCodingSession(agent: CodingAgent, options: StartOptions = {}): Promise<CodingSession> {
+  const { kernel, rules, writeReceipts, ...session } = options;
+  return startSession(agent, {
+    ...session,
+    kernel: kernel ?? codingKernel({ ...(rules ? { rules } : {}), ...(writeReceipts ? { writeReceipts } : {}) }),
+  });
+}
+
+/** One turn. @throws CavemanRunError with the receipt when it fails; a stop by a guard is a normal result. */
+export async function runCodingTurn(
+  session: CodingSession,
+  prompt: string,
+  options?: TurnOptions,
+): Promise<CodingTurn> {
+  const turn = await session.turn(prompt, options);
+  if (turn.error) throw new CavemanRunError(turn.error, turn.receipt);
+  return turn;
+}

@@ -1,0 +1,156 @@
+/** runCodingSession(): a coding agent's session on this process's terminal, or one turn of it. */
+import type { CodingAgent, CodingSession, SessionOptions } from "../../plugins/coding/index.ts";
+import { startSession } from "../../plugins/coding/index.ts";
+import { EXIT } from "../command.ts";
+import { usage } from "../errors.ts";
+import { interruptible } from "../interrupt.ts";
+import { terminal as processTerminal, type Terminal } from "../render/terminal.ts";
+import { ask } from "./approvals.ts";
+import { codingKernel, type RuntimeOptions } from "./assemble.ts";
+import { History } from "./history.ts";
+import { interactive, type Stage } from "./interactive.ts";
+import { Keyboard, type KeySource } from "./keyboard.ts";
+import { type Mode, permits, policyOf } from "./mode.ts";
+import { oneShot } from "./one-shot.ts";
+import { printable } from "./printable.ts";
+import { Screen } from "./screen.ts";
+import { TurnView } from "./turn-view.ts";
+
+export interface CodingSessionRun
+  extends Pick<SessionOptions, "run" | "maxUsd" | "repositoryInstructions" | "save" | "resume">,
+    RuntimeOptions {
+  readonly agent: CodingAgent;
+  /** One turn with these words, and out. Without it: a prompt at a terminal, or the words from a pipe. */
+  readonly prompt?: string;
+  /** Prints the result of one turn as JSON on stdout. Default false. */
+  readonly json?: boolean;
+  /** What needs a person's yes at the start. Default `ask`. */
+  readonly mode?: Mode;
+  /** Lines under the banner of an interactive session, or before a turn. */
+  readonly hints?: readonly string[];
+  readonly terminal?: Terminal;
+}
+
+/**
+ * Runs a session and gives its exit code: 0 done, 1 failed, 3 stopped by a guard, 130 interrupted. Where no person
+ * can be asked, calls that need a yes are refused.
+ * @throws CavemanError for wrong options, before anything is spent.
+ */
+export async function runCodingSession(options: CodingSessionRun): Promise<number> {
+  const { agent, json = false, terminal = processTerminal() } = options;
+  const person = terminal.person && process.stdin.isTTY === true && !json;
+  const words = options.prompt ?? (person ? undefined : await wordsFromStdin());
+  const stage: Stage = {
+    view: undefined,
+    abort: undefined,
+    mode: options.mode ?? (agent.observeOnly ? "observe" : "ask"),
+  };
+  const screen = new Screen(terminal, { together: words === undefined, streams: terminal.person && !json });
+  const keyboard = person
+    ? new Keyboard(process.stdin as KeySource, (sequence) => screen.control(sequence))
+    : undefined;
+  const kernel = codingKernel({
+    ...(options.rules ? { rules: options.rules } : {}),
+    writeReceipts: options.writeReceipts ?? false,
+  });
+  const open = (resume?: string | true): Promise<CodingSession> =>
+    startSession(agent, {
+      kernel,
+      run: { ...LIMITS, ...options.run, toolPolicy: policyOf(() => stage.mode) },
+      onEvent: (event) => stage.view?.event(event),
+      onNotice: (notice) => screen.line(`  ${screen.style("yellow", "!")} ${printable(notice)}`),
+      ...(options.maxUsd === undefined ? {} : { maxUsd: options.maxUsd }),
+      ...(options.repositoryInstructions === undefined
+        ? {}
+        : { repositoryInstructions: options.repositoryInstructions }),
+      ...(options.save === undefined ? {} : { save: options.save }),
+      ...(resume === undefined ? {} : { resume }),
+      ...(keyboard
+        ? {
+            approve: (request) =>
+              permits(stage.mode, request) ? "yes" : ask(request, screen, keyboard, () => stage.abort?.()),
+          }
+        : {}),
+    });
+  const onSignal = (): void => {
+    stage.abort?.();
+    keyboard?.close();
+    process.exit(EXIT.interrupted);
+  };
+  try {
+    const session = await open(options.resume);
+    try {
+      if (words === undefined && keyboard) {
+        process.on("SIGTERM", onSignal).on("SIGHUP", onSignal);
+        const history = await History.of(agent.workspace, options.save);
+        return await interactive({ session, screen, keyboard, history, stage, open, hints: options.hints ?? [] });
+      }
+      for (const hint of options.hints ?? []) screen.line(screen.style("dim", printable(hint)));
+      return await one(session, words ?? "", { screen, keyboard, stage, json });
+    } finally {
+      await session.close();
+    }
+  } finally {
+    process.off("SIGTERM", onSignal).off("SIGHUP", onSignal);
+    keyboard?.close();
+  }
+}
+
+/** A turn of real work makes more calls than the guards of a short run allow. */
+const LIMITS = { maxModelCalls: 250, maxToolCalls: 500 } as const;
+
+async function one(
+  session: CodingSession,
+  words: string,
+  {
+    screen,
+    keyboard,
+    stage,
+    json,
+  }: {
+    readonly screen: Screen;
+    readonly keyboard: Keyboard | undefined;
+    readonly stage: Stage;
+    readonly json: boolean;
+  },
+): Promise<number> {
+  const interrupt = interruptible(screen.terminal);
+  // At a terminal in raw mode Ctrl-C is a key and no signal.
+  const pressed = (): void => void process.emit("SIGINT");
+  const stop = keyboard?.listen((key) => {
+    if (key.type === "key" && key.ctrl && key.name === "c") pressed();
+  });
+  stage.view = new TurnView(screen);
+  stage.abort = pressed;
+  try {
+    return await oneShot({ session, words, screen, view: stage.view, signal: interrupt.signal, json });
+  } finally {
+    stop?.();
+    interrupt.done();
+    stage.view = undefined;
+    stage.abort = undefined;
+  }
+}
+
+/** Bytes of a piped prompt. */
+const MAX_PROMPT_BYTES = 4 * 1_024 * 1_024;
+
+async function wordsFromStdin(): Promise<string> {
+  if (process.stdin.isTTY)
+    throw usage("The prompt is missing", "Pass it as an argument, or open a terminal for a session.");
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > MAX_PROMPT_BYTES)
+      throw usage(
+        `The prompt on stdin is longer than ${MAX_PROMPT_BYTES} bytes`,
+        "Write it to a file in the workspace and name the file.",
+      );
+    chunks.push(chunk as Buffer);
+  }
+  const words = Buffer.concat(chunks).toString("utf8").trim();
+  if (words === "")
+    throw usage("The prompt on stdin is empty", "Write the prompt to stdin, or pass it as an argument.");
+  return words;
+}

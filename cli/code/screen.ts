@@ -1,0 +1,67 @@
+/** What the coding session writes: the model's text as it comes, and whole lines between it. */
+import type { Terminal } from "../render/terminal.ts";
+import { onlyStyles } from "./printable.ts";
+
+/** Columns and rows where the terminal does not say. */
+const COLUMNS = 80;
+const ROWS = 24;
+
+export class Screen {
+  readonly terminal: Terminal;
+  readonly #size: () => { readonly columns?: number | undefined; readonly rows?: number | undefined };
+  /** Whether the model's text goes to stdout as it comes; otherwise it is left to whoever prints the end of it. */
+  readonly #streams: boolean;
+  /** Whether lines go where the text goes. */
+  readonly #together: boolean;
+  #midLine = false;
+
+  /** `together`: text and lines on stdout, for a session at a terminal. Otherwise lines go to stderr. */
+  constructor(
+    terminal: Terminal,
+    {
+      together = false,
+      streams = terminal.person,
+      size = () => process.stdout,
+    }: {
+      readonly together?: boolean;
+      readonly streams?: boolean;
+      readonly size?: () => { readonly columns?: number | undefined; readonly rows?: number | undefined };
+    } = {},
+  ) {
+    this.terminal = terminal;
+    this.#together = together;
+    this.#streams = streams;
+    this.#size = size;
+  }
+
+  get columns(): number {
+    return Math.max(8, this.#size().columns || COLUMNS);
+  }
+  get rows(): number {
+    return Math.max(2, this.#size().rows || ROWS);
+  }
+  get style(): Terminal["style"] {
+    return this.terminal.style;
+  }
+
+  /** A piece of the model's text, already printable. */
+  text(piece: string): void {
+    if (!this.#streams || piece === "") return;
+    this.terminal.out(onlyStyles(piece));
+    this.#midLine = !piece.endsWith("\n");
+  }
+  /** A line of its own. */
+  line(line = ""): void {
+    this.breakLine();
+    (this.#together ? this.terminal.out : this.terminal.err)(`${onlyStyles(line)}\n`);
+  }
+  /** Ends a line that the model's text left open. */
+  breakLine(): void {
+    if (this.#midLine) this.terminal.out("\n");
+    this.#midLine = false;
+  }
+  /** Moves and erases: for the prompt alone, which writes nothing of anybody else's. */
+  control(sequence: string): void {
+    this.terminal.out(sequence);
+  }
+}

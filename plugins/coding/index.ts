@@ -1,0 +1,30 @@
+/**
+ * Coding: the library part of the coding agent. An agent definition over a workspace; a session that runs turns on a
+ * kernel it is given, keeps the conversation, the bill and a person's approvals, and saves them; and the plugin
+ * `coding`, which taps `admitTool` to record how commands end.
+ */
+export { tellingArgument } from "./aftermath.ts";
+export {
+  type CodingAgent,
+  type CodingDefinitionOptions,
+  codingAgent,
+  type ToolMode,
+  type WorkspaceTools,
+  workspaceOf,
+} from "./agent.ts";
+export { type AgentsMd, readAgentsMd } from "./agents-md.ts";
+export { type Bill, billOf, cacheShareOf } from "./bill.ts";
+export { coding } from "./command-status.ts";
+export { errors as codingErrors } from "./errors.ts";
+export type { ApprovalRequest, Approve } from "./grants.ts";
+export { privateFolder, readPrivately, writePrivately } from "./private-folder.ts";
+export {
+  CodingSession,
+  type CodingTurn,
+  type SessionEvent,
+  type SessionOptions,
+  startSession,
+  type TurnOptions,
+} from "./session.ts";
+export { listSessions, type SessionEntry } from "./session-file.ts";
+export { readSkills, SKILL_FOLDERS, type Skills } from "./skills.ts";
