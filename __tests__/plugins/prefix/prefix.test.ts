@@ -408,7 +408,7 @@ test("under the standard preset and a budget a run spends what it spends without
   const spent = async (plugins: Plugin[]) => {
     const { model } = caching(turns(6));
     const runtime = createCaveman({ preset: "standard", plugins, clock: seededClock() });
-    const result = await runtime.run(agent({ id: "a", instructions: long, model, tools }), "go", {
+    const result = await runtime.run(agent({ id: "a", instructions: long, model, tools, sandbox: "host" }), "go", {
       budget: { maxUsd: 1 },
     });
     return [result.costUsd, result.cacheReadTokens, result.receipt.capBreached ?? false];
