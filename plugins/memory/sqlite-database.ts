@@ -24,14 +24,19 @@ CREATE INDEX IF NOT EXISTS turns_expiring ON turns (expires_at) WHERE expires_at
 CREATE TABLE IF NOT EXISTS vectors (id TEXT PRIMARY KEY, model TEXT NOT NULL, vector BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counts (name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
 `;
-/** Words are cut by us and only looked up: no positions, no text of their own, and their bytes go when they are forgotten. */
+/**
+ * Words are cut by us and only looked up: no positions, no text of their own. Secure deletion takes the words of what is
+ * forgotten out of the file at once; for it the index is told the words to delete.
+ */
 const wordTable = (name: string): string => `
-CREATE VIRTUAL TABLE IF NOT EXISTS ${name} USING fts5(terms, content='', contentless_delete=1, tokenize='ascii', detail=none);
+CREATE VIRTUAL TABLE IF NOT EXISTS ${name} USING fts5(terms, content='', tokenize='ascii', detail=none);
+INSERT INTO ${name} (${name}, rank) VALUES ('secure-delete', 1);
 CREATE VIRTUAL TABLE IF NOT EXISTS ${name}_vocabulary USING fts5vocab('${name}', 'row');
 INSERT OR IGNORE INTO counts VALUES ('${name}', 0);
 `;
 export const WORD_TABLES = ["memory_words", "turn_words"] as const;
 export type WordTable = (typeof WORD_TABLES)[number];
+/** Also that of the terms in the index: when they are cut in another way, every index is to be made anew. */
 const VERSION = 1;
 
 /** @throws CavemanError `cave_memory_storage_unavailable`, `cave_memory_storage_corrupt`, `cave_memory_storage_unsafe`. */
@@ -58,7 +63,13 @@ function prepare(database: DatabaseSync, memory: boolean): void {
   if (!memory && read("journal_mode") !== "wal") database.exec("PRAGMA journal_mode = WAL");
   database.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
   database.exec(`PRAGMA max_page_count = ${Math.floor(MOST_BYTES / Number(read("page_size")))}`);
-  if (read("user_version") === VERSION) return;
+  const version = Number(read("user_version"));
+  if (version === VERSION) return;
+  if (version > VERSION)
+    throw new CavemanError("cave_memory_storage_unavailable", {
+      expected: `a file of version ${VERSION}`,
+      received: `version ${version}, of a newer release`,
+    });
   transaction(database, () => {
     database.exec(SCHEMA + WORD_TABLES.map(wordTable).join(""));
     database.exec(`PRAGMA user_version = ${VERSION}`);

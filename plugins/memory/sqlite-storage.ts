@@ -60,7 +60,7 @@ class SqliteStorage implements MemoryStorage {
         .run(SUPERSEDED, made.id, id);
       open.database.prepare("UPDATE memories SET supersedes = coalesce(supersedes, ?) WHERE id = ?").run(id, made.id);
       open.database.prepare("DELETE FROM vectors WHERE id = ?").run(id);
-      open.memories.remove(old.row);
+      if (old.state === ACTIVE) open.memories.remove(old.row, old.text);
       return recordOf(rowOf(open, made.id) ?? unknown(made.id), entry.at);
     });
   }
@@ -78,7 +78,7 @@ class SqliteStorage implements MemoryStorage {
         .run(row.supersedes, row.superseded_by, id);
       database.prepare("DELETE FROM links WHERE from_id = ? OR to_id = ?").run(id, id);
       database.prepare("DELETE FROM vectors WHERE id = ?").run(id);
-      open.memories.remove(row.row);
+      if (row.state === ACTIVE) open.memories.remove(row.row, row.text);
       database.prepare("DELETE FROM memories WHERE id = ?").run(id);
       return true;
     });
@@ -230,14 +230,16 @@ class SqliteStorage implements MemoryStorage {
     if (!due) return;
     this.#change(({ database, memories, turns }) => {
       const expired = database
-        .prepare("SELECT row FROM memories WHERE state = 0 AND expires_at <= ? LIMIT ?")
+        .prepare("SELECT row, text FROM memories WHERE state = 0 AND expires_at <= ? LIMIT ?")
         .all(at, SWEEP);
-      for (const { row } of expired) {
-        memories.remove(Number(row));
+      for (const { row, text } of expired) {
+        memories.remove(Number(row), String(text));
         database.prepare("UPDATE memories SET state = ? WHERE row = ?").run(EXPIRED, row ?? null);
       }
-      for (const { row } of database.prepare("SELECT row FROM turns WHERE expires_at <= ? LIMIT ?").all(at, SWEEP)) {
-        turns.remove(Number(row));
+      for (const { row, user, assistant } of database
+        .prepare("SELECT row, user, assistant FROM turns WHERE expires_at <= ? LIMIT ?")
+        .all(at, SWEEP)) {
+        turns.remove(Number(row), `${user}\n${assistant}`);
         database.prepare("DELETE FROM turns WHERE row = ?").run(row ?? null);
       }
     });

@@ -57,13 +57,16 @@ export class WordIndex {
   }
 
   add(row: number, text: string): void {
-    const words = termsOf(text).flatMap((term) => [term.text, ...(term.stem ? [BEGINNING + term.stem] : [])]);
-    this.#database.prepare(`INSERT INTO ${this.#of.words} (rowid, terms) VALUES (?, ?)`).run(row, words.join(" "));
+    this.#database.prepare(`INSERT INTO ${this.#of.words} (rowid, terms) VALUES (?, ?)`).run(row, wordsOf(text));
     this.#count(1);
   }
-  remove(row: number): void {
-    const { changes } = this.#database.prepare(`DELETE FROM ${this.#of.words} WHERE rowid = ?`).run(row);
-    if (Number(changes) > 0) this.#count(-1);
+  /** Takes a row out that was added with this text. */
+  remove(row: number, text: string): void {
+    const { words } = this.#of;
+    this.#database
+      .prepare(`INSERT INTO ${words} (${words}, rowid, terms) VALUES ('delete', ?, ?)`)
+      .run(row, wordsOf(text));
+    this.#count(-1);
   }
   #count(by: number): void {
     this.#database.prepare("UPDATE counts SET n = n + ? WHERE name = ?").run(by, this.#of.words);
@@ -155,4 +158,8 @@ function armsOf(known: readonly Known[]): Arm[] {
   });
 }
 
+const wordsOf = (text: string): string =>
+  termsOf(text)
+    .flatMap((term) => [term.text, ...(term.stem ? [BEGINNING + term.stem] : [])])
+    .join(" ");
 const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`;

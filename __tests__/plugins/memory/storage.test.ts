@@ -37,7 +37,8 @@ describe("a fact", () => {
     await second.endSession();
     expect(await second.list({ inactive: true })).toMatchObject([{ id, state: "expired" }]);
     expect(await second.recover(id)).toBe("The archive key hangs behind the door");
-    // Said again it is as new.
+    await second.close();
+    // Said again it is as new, whether it was in the index still or not.
     expect(await second.remember("The archive key hangs behind the door")).toMatchObject({
       id,
       state: "active",
@@ -153,10 +154,10 @@ describe("versions", () => {
     using at = folder();
     const engine = engineIn(at.path);
     const { id } = await engine.remember("Xylophonist Quetzalcoatl lives in Zanzibar");
-    await engine.remember("Something else entirely");
+    for (let fact = 0; fact < 50; fact++) await engine.remember(`Something else entirely, number ${fact}`);
     await engine.forget(id);
     await engine.close();
-    expect(readFileSync(fileOf(at.path, SCOPE)).toString("latin1")).not.toContain("Quetzalcoatl");
+    expect(readFileSync(fileOf(at.path, SCOPE)).toString("latin1")).not.toMatch(/quetz|zanzi|xylop/i);
   });
 });
 
