@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 import type { RunOptions } from "../kernel/contract.ts";
 import { type AgentDefinition, isAgent } from "../kernel/definition.ts";
 import { CavemanError, describe } from "../kernel/errors.ts";
+import type { Plugin } from "../kernel/plugin.ts";
 import { loadAgentDir } from "../plugins/agent-dir/index.ts";
 import "./errors.ts";
 
@@ -13,6 +14,8 @@ export interface FoundAgent {
   readonly agent: AgentDefinition;
   /** Run options the agent itself declares. */
   readonly run: RunOptions;
+  /** What was named: the directory, or the module that exports it. */
+  readonly entry: string;
   /** The agent's directory: where its config, script and files are. */
   readonly dir: string;
   /** The name of the model script beside it, without its ending. */
@@ -33,9 +36,15 @@ export async function findAgent(path: string, cwd: string = process.cwd()): Prom
   // The agent.ts of an agent directory stands for the directory.
   if (found.isDirectory() || (/^agent\.m?[jt]s$/.test(basename(target)) && existsSync(join(dir, "instructions.md")))) {
     const { agent, run } = await loadAgentDir(dir);
-    return { agent, run, dir, script: scriptIn(dir) };
+    return { agent, run, dir, entry: dir, script: scriptIn(dir) };
   }
-  return { agent: await agentIn(target), run: {}, dir, script: scriptIn(dir) };
+  return { agent: await agentIn(target), run: {}, dir, entry: target, script: scriptIn(dir) };
+}
+
+/** Where the sources of an agent are, in the run options that the loaded plugins know. */
+export function placeOf(found: FoundAgent, plugins: readonly Plugin[]): RunOptions {
+  const contained = plugins.some(({ spec }) => spec.runOptions && "entryPath" in spec.runOptions.properties);
+  return { rootDir: found.dir, ...(contained ? { entryPath: found.entry } : {}) };
 }
 
 async function agentIn(file: string): Promise<AgentDefinition> {

@@ -12,6 +12,7 @@ export function family(waitMs = 1) {
         { text: `${id} found it`, chunks: 3 },
       ]),
       tools: [wait],
+      sandbox: "host",
     });
   const wait = tool({
     name: "wait",
@@ -33,6 +34,7 @@ export function family(waitMs = 1) {
   });
   return agent({
     id: "parent",
+    sandbox: "host",
     instructions: "Delegate.",
     model: scripted([
       {

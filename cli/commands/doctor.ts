@@ -17,7 +17,7 @@ interface Check {
 const OLDEST_NODE = [22, 19, 0] as const;
 
 export async function execute(args: Args, terminal: Terminal): Promise<number> {
-  const checks = [node(), await config(text(args, "config")), await provider(), await scriptedRun()];
+  const checks = [node(), await config(text(args, "config")), await provider(), await contained(), await scriptedRun()];
   const ready = checks.every((check) => check.status !== "fail");
   const next =
     checks.find((check) => check.status === "fail")?.mend ??
@@ -96,6 +96,25 @@ async function provider(): Promise<Check> {
         detail: `${name} does not look like a key: printable ASCII without spaces is needed`,
         mend: `export ${name}=…`,
       };
+}
+
+/** A worker that tries to get out, with something to find on this machine. */
+async function contained(): Promise<Check> {
+  const { probeSandbox } = await import("../../plugins/index.ts");
+  const { contained: holds, checks } = await probeSandbox();
+  if (holds)
+    return { name: "sandbox", status: "pass", detail: `required mode holds: ${checks.length - 1} ways out are closed` };
+  const open = checks.find((check) => !check.contained);
+  // Without a worker nothing got out: contained agents are refused, the others run.
+  const refused = checks.length <= 1;
+  return {
+    name: "sandbox",
+    status: refused ? "warn" : "fail",
+    detail: refused
+      ? `agents in required mode are refused here: ${open?.outcome ?? "no worker starts"}`
+      : `required mode does not hold here: ${open?.name} ${open?.outcome}`,
+    ...(open?.remedy ? { mend: open.remedy } : {}),
+  };
 }
 
 /** One agent, one tool call and a receipt, through the whole runtime, on a model in process. */

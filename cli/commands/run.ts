@@ -14,7 +14,7 @@ import {
   type StreamEvent,
 } from "../../index.ts";
 import { receipt } from "../../plugins/index.ts";
-import { type FoundAgent, findAgent } from "../agent.ts";
+import { type FoundAgent, findAgent, placeOf } from "../agent.ts";
 import { type Args, EXIT, text } from "../command.ts";
 import { type LoadedConfig, loadConfig, type PluginEntry } from "../config.ts";
 import { usage } from "../errors.ts";
@@ -185,7 +185,7 @@ async function optionsFor(
   const maxUsd = args["max-usd"];
   if (maxUsd !== undefined && !(typeof maxUsd === "number" && Number.isFinite(maxUsd) && maxUsd > 0))
     throw usage("--max-usd must be a positive number of dollars", "For example --max-usd 0.50.");
-  const options: Record<string, unknown> = { rootDir: found.dir, ...found.run };
+  const options: Record<string, unknown> = { ...placeOf(found, config.plugins), ...found.run };
   if (maxUsd !== undefined) options.budget = { ...(typeof options.budget === "object" ? options.budget : {}), maxUsd };
   if (model !== undefined) options.model = model;
   else {

@@ -4,7 +4,7 @@ import { CavemanRunError, createCaveman, type RunOptions } from "../../index.ts"
 import { tokens } from "../../kernel/index.ts";
 import { receipt } from "../../plugins/index.ts";
 import { simulatedModel } from "../../plugins/providers/sim.ts";
-import { type FoundAgent, findAgent } from "../agent.ts";
+import { type FoundAgent, findAgent, placeOf } from "../agent.ts";
 import { type Args, EXIT, text } from "../command.ts";
 import { type LoadedConfig, loadConfig } from "../config.ts";
 import { usage } from "../errors.ts";
@@ -97,7 +97,7 @@ async function simulate(
   const stand = new Set(["providers", "receipt"]);
   const plugins = [...config.plugins.filter((plugin) => !stand.has(plugin.name)), providers, receipt()];
   const caveman = createCaveman({ preset: [], plugins, run: config.run });
-  const options: RunOptions = { rootDir: found.dir, ...found.run, signal };
+  const options: RunOptions = { ...placeOf(found, plugins), ...found.run, signal };
   const ended = await caveman.run(found.agent, input, options).catch((error: unknown) => {
     if (error instanceof CavemanRunError) return error;
     throw error;

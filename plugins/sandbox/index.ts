@@ -7,7 +7,7 @@
 import { Type } from "@sinclair/typebox";
 import { CavemanError, definePlugin, type Run } from "../../kernel/index.ts";
 import { errors } from "./errors.ts";
-import { isPlaceable, modeOf, needsWorkers, placeOf } from "./modes.ts";
+import { isPlaceable, modeOf, placeOf, treatAsFixture, wantsWorkers } from "./modes.ts";
 import type { ProbeReport } from "./probe.ts";
 import { environment, type SandboxProfile } from "./profile.ts";
 import { TreeWorkers } from "./workers.ts";
@@ -36,6 +36,10 @@ export const sandbox = definePlugin({
   name: "sandbox",
   description: "Runs the tools of an agent in contained workers, unless its definition says otherwise.",
   options: Type.Object({
+    fixture: Type.Boolean({
+      default: false,
+      description: "run the tools of contained agents in this process and block their writes: for tests",
+    }),
     startAhead: Type.Boolean({ default: true, description: "start workers while the model thinks" }),
     memoryMb: Type.Integer({
       default: MEMORY_MB,
@@ -62,7 +66,7 @@ export const sandbox = definePlugin({
   }),
   errors,
   // A refused mode is its definition's: whoever asks for controls is not the one to refuse it.
-  controls: (run) => ({ sandbox: run.parent && run.agent.sandbox === "fixture" ? modeOf(run) : run.agent.sandbox }),
+  controls: (run) => ({ sandbox: run.agent.sandbox === "host" ? "host" : modeOf(run) }),
   async prepare(run, signal) {
     modeOf(run);
     if (run.parent) return;
@@ -74,13 +78,14 @@ export const sandbox = definePlugin({
         received: typeof entryPath,
       });
     environment(sandboxProfile);
-    if (needsWorkers(run.agent)) await trees.get(run)?.open(run, signal);
+    if (wantsWorkers(run)) await trees.get(run)?.open(run, signal);
   },
-  apply(kernel, { startAhead = true, memoryMb = MEMORY_MB, scratchMb = SCRATCH_MB }) {
+  apply(kernel, { fixture = false, startAhead = true, memoryMb = MEMORY_MB, scratchMb = SCRATCH_MB }) {
     const workersOf = kernel.perRun((run): TreeWorkers => {
       const workers =
         (run.parent && trees.get(run.parent)) ?? new TreeWorkers({ ahead: startAhead, memoryMb, scratchMb });
       trees.set(run, workers);
+      if (fixture) treatAsFixture(run);
       return workers;
     });
     kernel.hooks.beforeCall.tap({ name: "sandbox:ahead", stage: "shape" }, ({ run, purpose, tools }) => {

@@ -3,10 +3,16 @@ import { type AgentDefinition, CavemanError, type Run, type Tool, type ToolCall 
 
 export type Mode = AgentDefinition["sandbox"];
 
+/** Runs whose contained agents are fixtures, because the plugin was told so. */
+const fixtures = new WeakSet<Run>();
+export const treatAsFixture = (run: Run): void => void fixtures.add(run);
+const own = (agent: AgentDefinition, asFixture: boolean): Mode =>
+  asFixture && agent.sandbox === "required" ? "fixture" : agent.sandbox;
+
 /** Under a contained ancestor everything is contained; what insists on the host is refused. */
-function inherited(own: Mode, contained: boolean, id: string): Mode {
-  if (!contained) return own;
-  if (own === "host")
+function inherited(mode: Mode, contained: boolean, id: string): Mode {
+  if (!contained) return mode;
+  if (mode === "host")
     throw new CavemanError("cave_host_sandbox_nested_under_required", {
       place: `agent ${id}`,
       expected: "required",
@@ -16,8 +22,9 @@ function inherited(own: Mode, contained: boolean, id: string): Mode {
 }
 
 /** The mode of a run. @throws CavemanError `cave_host_sandbox_nested_under_required`. */
-export function modeOf({ agent, parent }: Run): Mode {
-  return inherited(agent.sandbox, parent !== undefined && modeOf(parent) === "required", agent.id);
+export function modeOf(run: Run): Mode {
+  const { agent, parent } = run;
+  return inherited(own(agent, fixtures.has(run)), parent !== undefined && modeOf(parent) === "required", agent.id);
 }
 
 /** Tools of the framework are code of the host: they are never placed. */
@@ -28,15 +35,18 @@ export const isPlaceable = (tool: Tool): boolean => tool.kind === "tool" && !isF
  * Whether a definition has tools that need a worker, its subagents included.
  * @throws CavemanError `cave_host_sandbox_nested_under_required` for a host agent anywhere under a contained one.
  */
-export function needsWorkers(agent: AgentDefinition, contained = false): boolean {
-  const mode = inherited(agent.sandbox, contained, agent.id);
+export function needsWorkers(agent: AgentDefinition, asFixture: boolean, contained = false): boolean {
+  const mode = inherited(own(agent, asFixture), contained, agent.id);
   let needs = false;
   for (const tool of agent.tools) {
-    if (tool.subagent) needs = needsWorkers(tool.subagent.agent, mode === "required") || needs;
+    if (tool.subagent) needs = needsWorkers(tool.subagent.agent, asFixture, mode === "required") || needs;
     else if (mode === "required" && isPlaceable(tool)) needs = true;
   }
   return needs;
 }
+
+/** Whether the run's definition has tools that need a worker. */
+export const wantsWorkers = (run: Run): boolean => needsWorkers(run.agent, fixtures.has(run));
 
 /** How a worker finds the tool of a call. */
 export interface Place {
