@@ -127,7 +127,7 @@ function denseRange(counts: Map<string, number>): string | undefined {
   let padded = false;
   let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const [value, n] of counts) {
-    const digits = /(?<![\d.-])\d{1,9}$/.exec(value)?.[0];
+    const digits = /(?<![\d.]|^-)\d{1,9}$/.exec(value)?.[0];
     if (n !== 1 || digits === undefined) return undefined;
     const head = value.slice(0, -digits.length);
     if (prefix === undefined) [prefix, width] = [head, digits.length];

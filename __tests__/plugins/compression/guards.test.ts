@@ -1,0 +1,190 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { isAlarming } from "../../../plugins/compression/alarm.ts";
+import { relevant } from "../../../plugins/compression/bm25.ts";
+import { asNumber, Invariants, summaryBudget } from "../../../plugins/compression/invariants.ts";
+import { readJson } from "../../../plugins/compression/json-tape.ts";
+import { keepNonRedundant } from "../../../plugins/compression/redundancy.ts";
+import { outliers, rareSigns, seams } from "../../../plugins/compression/statistics.ts";
+
+const times = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+const keptOf = (units: readonly string[], first: readonly number[]): number[] | undefined => {
+  const kept = new Uint8Array(units.length);
+  for (const i of first) kept[i] = 1;
+  return keepNonRedundant(units, kept) === undefined ? undefined : [...kept.keys()].filter((i) => kept[i]);
+};
+
+describe("redundancy", () => {
+  test("a unit whose digits alone differ goes; one with a word of its own among few stays", () => {
+    expect(keptOf(["job 1 done", "job 2 done", "job 3 failed", "job 4 done"], [0])).toEqual([0, 2]);
+  });
+  test("nine of ten words in one kept unit are enough, eight are not", () => {
+    const ten = "a1x b2x c d e f g h i j".replaceAll(/[12]/g, "").split(" ");
+    const with_ = (other: number): string => [...ten.slice(other), ...times(other, (i) => `new${"xyz"[i]}`)].join(" ");
+    expect(keptOf([ten.join(" "), with_(1)], [0])).toEqual([0]);
+    expect(keptOf([ten.join(" "), with_(2)], [0])).toEqual([0, 1]);
+  });
+  test("words that are spread over several kept units stand for nothing", () => {
+    expect(keptOf(["alpha beta", "gamma delta", "alpha gamma"], [0, 1])).toEqual([0, 1, 2]);
+  });
+  test("identifiers count as one word, unless there is nothing else", () => {
+    expect(keptOf(["get a3f9c2e1 ok", "get 77b0d4ac ok"], [0])).toEqual([0]);
+    expect(keptOf(["a3f9c2e1", "77b0d4ac"], [0])).toEqual([0, 1]);
+    expect(keptOf(["12 13", "12 14"], [0])).toEqual([0, 1]);
+  });
+  test("scripts without spaces are compared by character", () => {
+    expect(keptOf(["订单已发货到北京", "订单已发货到上海", "系统崩溃了请立即检查"], [0])).toEqual([0, 1, 2]);
+    expect(keptOf(["订单 1 已发货到北京", "订单 2 已发货到北京"], [0])).toEqual([0]);
+  });
+  test("units that keep saying new things are a document", () => {
+    const word = (i: number): string => i.toString(2).replaceAll("0", "a").replaceAll("1", "b");
+    expect(
+      keptOf(
+        times(400, (i) => `${word(i + 512)} ${word(i * 3 + 2_048)}`),
+        [0],
+      ),
+    ).toBeUndefined();
+  });
+  test("whatever goes has a kept unit with nine tenths of its words", () => {
+    const word = fc.constantFrom("red", "green", "blue", "cyan", "pink", "grey");
+    fc.assert(
+      fc.property(fc.array(fc.array(word, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 60 }), (rows) => {
+        const units = rows.map((row) => row.join(" "));
+        const kept = keptOf(units, [0]);
+        if (!kept) return;
+        for (let i = 0; i < units.length; i++) {
+          if (kept.includes(i)) continue;
+          const words = new Set(rows[i]);
+          const best = Math.max(...kept.map((k) => [...words].filter((each) => rows[k]?.includes(each)).length));
+          expect(best).toBeGreaterThanOrEqual(words.size * 0.9);
+        }
+      }),
+    );
+  });
+});
+
+describe("statistics", () => {
+  test("a far value is an outlier, the spread of a normal column is not", () => {
+    const values = Float64Array.from(times(100, (i) => 100 + (i % 10)));
+    expect(outliers(values)).toEqual([]);
+    values[42] = 400;
+    expect(outliers(values)).toEqual([42]);
+  });
+  test("where nearly all are equal, what differs stands out", () => {
+    const values = new Float64Array(50).fill(200);
+    values[7] = 503;
+    expect(outliers(values)).toEqual([7]);
+  });
+  test("a change of level is found where it is; a counter has none", () => {
+    expect(seams(Float64Array.from(times(200, (i) => (i < 120 ? 5 : 50) + (i % 3))))).toEqual([120]);
+    expect(seams(Float64Array.from(times(200, (i) => i)))).toEqual([]);
+  });
+  test("two negatives among many are notable, a third of them is not", () => {
+    expect(rareSigns(Float64Array.from(times(100, (i) => (i === 3 ? -1 : i))))).toEqual([3]);
+    expect(rareSigns(Float64Array.from(times(99, (i) => (i % 3 ? i : -i))))).toEqual([]);
+  });
+});
+
+describe("invariants", () => {
+  const summary = (rows: readonly Record<string, string>[], budget = 160): string => {
+    const invariants = new Invariants();
+    for (const row of rows) {
+      invariants.unit();
+      for (const [name, value] of Object.entries(row)) invariants.add(name, value);
+    }
+    return invariants.summary(budget);
+  };
+  test("constants, categories with their counts, gapless and open ranges, numbers", () => {
+    expect(
+      summary(
+        times(10, (i) => ({ level: "INFO", state: i < 7 ? "up" : "down", id: `n-${i + 1}`, ms: String(i * 1.5) })),
+      ),
+    ).toBe("state: up×7 down×3; id: n-1..n-10 all 10 present; all level=INFO; ms=0..13.5");
+    expect(summary([{ host: "b" }, { host: "x" }, { host: "c" }])).toBe("host: 3 distinct, b..x");
+  });
+  test("a missing field is said to be absent", () => {
+    expect(summary([{ a: "1" }, { a: "1" }, { a: "2" }, {}])).toBe("a: 1×2 2×1 absent×1");
+  });
+  test("names that may hold secrets are not spoken of", () => {
+    expect(summary(times(4, () => ({ password: "hunter2", api_key: "k", session_id: "s" })))).toBe("");
+  });
+  test("the summary fits its budget, whatever the fields are", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.dictionary(fc.string({ maxLength: 9 }), fc.string({ maxLength: 30 }), { maxKeys: 6 }), {
+          minLength: 1,
+          maxLength: 30,
+        }),
+        fc.nat(200),
+        (rows, budget) => {
+          expect(summary(rows, budget).length).toBeLessThanOrEqual(budget);
+        },
+      ),
+    );
+    expect([summaryBudget(10_000), summaryBudget(500), summaryBudget(100)]).toEqual([160, 125, 50]);
+  });
+  test("only plain decimal numbers are numbers", () => {
+    expect(["1", "-2.5", "1e3", "0x10", "1.2.3", "12-3", "", " 1"].map(asNumber)).toEqual([
+      1,
+      -2.5,
+      1_000,
+      Number.NaN,
+      Number.NaN,
+      Number.NaN,
+      Number.NaN,
+      Number.NaN,
+    ]);
+  });
+});
+
+test("alarming words alarm, counts of nothing and parts of words do not", () => {
+  for (const text of [
+    "Build FAILED",
+    "TypeError: x",
+    "java.io.IOException",
+    "exit: permission denied",
+    "2 errors",
+    "oom killed",
+    "0 errors, 1 failed",
+  ])
+    expect([text, isAlarming(text)]).toEqual([text, true]);
+  for (const text of [
+    "0 errors, 0 warnings",
+    "errors=0",
+    '"error": null',
+    "terrorist",
+    "information",
+    "failover_ready",
+    "mirrors",
+  ])
+    expect([text, isAlarming(text)]).toEqual([text, false]);
+});
+
+test("BM25 ranks the rarer word higher and knows nothing of stop words", () => {
+  const units = ["the pool of the server", "connection pool exhausted", "the server", "pool", "another line"];
+  expect(relevant(units.length, (i) => units[i], "is the connection pool exhausted?", 2)[0]).toBe(1);
+  expect(relevant(units.length, (i) => units[i], "the of is", 5)).toEqual([]);
+});
+
+test("the tape reads what JSON.parse reads, and nothing else", () => {
+  const parses = (text: string): boolean => {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const almost = fc
+    .tuple(fc.json(), fc.nat(), fc.constantFrom("", ",", '"', "}", "]", "\\", "0", "-", "\u0001", "nul", "\ufeff"))
+    .map(([text, at, extra]) => {
+      const place = at % (text.length + 1);
+      return text.slice(0, place) + extra + text.slice(place);
+    });
+  fc.assert(
+    fc.property(fc.oneof(fc.json(), almost, fc.string()), (text) => {
+      expect(readJson(text) !== undefined).toBe(parses(text));
+    }),
+    { numRuns: 1_000 },
+  );
+});
