@@ -36,20 +36,23 @@ export function ask(
       resolve(given);
     };
     const silence = (): void => answer("no", "no answer: refused");
-    const stop = keyboard.listen((key) => {
-      if (key.type === "end") return answer("no", "no answer: refused");
-      if (key.type === "paste") return;
-      if (key.type === "text") {
-        if (/^y$/i.test(key.text)) answer("yes", "yes");
-        else if (/^n$/i.test(key.text)) answer("no", "no");
-        else if (always && /^a$/i.test(key.text)) answer("always", "always");
-        return;
-      }
-      if (key.ctrl && key.name === "c") {
-        answer("no", "no, and the turn is stopped");
-        onInterrupt();
-      } else if (key.name === "return" || key.name === "escape") answer("no", "no");
-    });
+    const stop = keyboard.listen(
+      (key) => {
+        if (key.type === "end") return answer("no", "no answer: refused");
+        if (key.type === "paste") return;
+        if (key.type === "text") {
+          if (/^y$/i.test(key.text)) answer("yes", "yes");
+          else if (/^n$/i.test(key.text)) answer("no", "no");
+          else if (always && /^a$/i.test(key.text)) answer("always", "always");
+          return;
+        }
+        if (key.ctrl && key.name === "c") {
+          answer("no", "no, and the turn is stopped");
+          onInterrupt();
+        } else if (key.name === "return" || key.name === "escape") answer("no", "no");
+      },
+      { fresh: true },
+    );
     request.signal.addEventListener("abort", silence, { once: true });
     if (request.signal.aborted) silence();
   });

@@ -49,3 +49,22 @@ export function rowsOf(line: string, columns: number): string[] {
   }
   return [...rows, row];
 }
+
+/** A line broken between words, so that no row is longer than `columns`; the rows after the first begin with `indent`. */
+export function folded(line: string, columns: number, indent = "  "): string[] {
+  const lead = /^ */.exec(line)?.[0] ?? "";
+  const rows: string[] = [];
+  let row = lead;
+  for (const word of line.slice(lead.length).split(" ")) {
+    const next = row.trim() === "" ? row + word : `${row} ${word}`;
+    if (columnsOf(next) <= columns) {
+      row = next;
+      continue;
+    }
+    if (row.trim() !== "") rows.push(row);
+    const [first = "", ...rest] = rowsOf(word, columns - columnsOf(lead + indent)).reverse();
+    for (const part of rest.reverse()) rows.push(lead + indent + part);
+    row = lead + indent + first;
+  }
+  return [...rows, row];
+}

@@ -5,7 +5,7 @@ import { printError } from "../render/error.ts";
 import type { History } from "./history.ts";
 import type { Keyboard } from "./keyboard.ts";
 import { MODES, type Mode } from "./mode.ts";
-import { printable, printableLine } from "./printable.ts";
+import { printableLine } from "./printable.ts";
 import { prompt } from "./prompt.ts";
 import type { Screen } from "./screen.ts";
 import { isSlashCommand, runSlashCommand, type SessionContext, slashCommands } from "./slash-commands.ts";
@@ -33,7 +33,7 @@ export interface Interactive {
 export async function interactive(terminal: Interactive): Promise<number> {
   const { screen, keyboard, history, stage } = terminal;
   let session = terminal.session;
-  for (const line of banner(session, stage.mode, terminal.hints)) screen.line(screen.style("dim", printable(line)));
+  for (const line of banner(session, stage.mode, terminal.hints)) screen.say(line, "dim");
   let leaving = false;
   const context: SessionContext = {
     get session() {
@@ -55,7 +55,7 @@ export async function interactive(terminal: Interactive): Promise<number> {
     if (entered.type === "interrupt") {
       if (entered.empty && leaving) break;
       leaving = entered.empty;
-      if (leaving) screen.line(screen.style("dim", "Ctrl-C again leaves; /help lists commands"));
+      if (leaving) screen.say("Ctrl-C again leaves; /help lists commands", "dim");
       continue;
     }
     leaving = false;
@@ -65,7 +65,7 @@ export async function interactive(terminal: Interactive): Promise<number> {
     try {
       if (isSlashCommand(words)) {
         const { lines, exit = false } = await runSlashCommand(words, context);
-        for (const line of lines) screen.line(`  ${printableLine(line).trimEnd() || ""}`.trimEnd());
+        for (const line of lines) screen.say(`  ${printableLine(line)}`.trimEnd());
         if (exit) break;
       } else await oneTurn(session, words, terminal);
     } catch (error) {
@@ -75,14 +75,7 @@ export async function interactive(terminal: Interactive): Promise<number> {
   }
   await history.flush();
   if (session.turns > 0 && session.path !== undefined)
-    screen.line(
-      screen.style(
-        "dim",
-        printable(
-          `session ${session.id}: caveman code --workspace ${quoted(session.agent.workspace)} --resume ${session.id}`,
-        ),
-      ),
-    );
+    screen.say(`to go on: caveman code --workspace ${quoted(session.agent.workspace)} --resume ${session.id}`, "dim");
   return EXIT.done;
 }
 

@@ -25,10 +25,15 @@ interface Keypress {
 /** Bytes of a paste that are taken. */
 const PASTE_CHARACTERS = 1_000_000;
 
+/** Keys that are kept for the next prompt. */
+const MAX_WAITING = 10_000;
+
 export class Keyboard {
   readonly #input: KeySource;
   readonly #write: (sequence: string) => void;
   readonly #listeners: ((key: Key) => void)[] = [];
+  /** Keys that came while nobody listened: they are for the next prompt. */
+  readonly #waiting: Key[] = [];
   #paste: string | undefined;
   #ended = false;
 
@@ -46,10 +51,17 @@ export class Keyboard {
     process.once("exit", this.#restore);
   }
 
-  /** Hears every key until the function it gives back is called; who listened before hears nothing meanwhile. */
-  listen(listener: (key: Key) => void): () => void {
+  /**
+   * Hears every key until the function it gives back is called; who listened before hears nothing meanwhile. Keys that
+   * came while nobody listened are heard first, unless `fresh`: a question is not answered by what was typed before it.
+   */
+  listen(listener: (key: Key) => void, { fresh = false }: { readonly fresh?: boolean } = {}): () => void {
+    if (fresh) this.#waiting.length = 0;
     this.#listeners.push(listener);
-    if (this.#ended) queueMicrotask(() => listener({ type: "end" }));
+    queueMicrotask(() => {
+      while (this.#listeners.at(-1) === listener && this.#waiting.length > 0) listener(this.#waiting.shift() as Key);
+      if (this.#ended && this.#listeners.at(-1) === listener) listener({ type: "end" });
+    });
     return () => {
       const at = this.#listeners.lastIndexOf(listener);
       if (at >= 0) this.#listeners.splice(at, 1);
@@ -97,6 +109,8 @@ export class Keyboard {
     else this.#tell({ type: "key", name: name ?? "", ctrl, meta });
   };
   #tell(key: Key): void {
-    this.#listeners.at(-1)?.(key);
+    const listener = this.#listeners.at(-1);
+    if (listener) listener(key);
+    else if (key.type !== "end" && this.#waiting.length < MAX_WAITING) this.#waiting.push(key);
   }
 }

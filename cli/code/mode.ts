@@ -10,11 +10,16 @@ export const MODES = {
 export type Mode = keyof typeof MODES;
 export const isMode = (name: string): name is Mode => Object.hasOwn(MODES, name);
 
-/** The run option that holds a session to its mode. */
+type ToolPolicy = NonNullable<RunOptions["toolPolicy"]>;
+type PolicyInput = Parameters<ToolPolicy>[0];
+
+/** The run option that holds a session to its mode; `seen` is told of every call before it is decided. */
 export const policyOf =
-  (mode: () => Mode): NonNullable<RunOptions["toolPolicy"]> =>
-  ({ effect }) =>
-    mode() === "observe" && effect !== "read" ? { deny: "observe_only" } : undefined;
+  (mode: () => Mode, seen: (call: PolicyInput) => void): ToolPolicy =>
+  (call) => {
+    seen(call);
+    return mode() === "observe" && call.effect !== "read" ? { deny: "observe_only" } : undefined;
+  };
 
 /** Whether the mode itself is the person's yes to this call. */
 export const permits = (mode: Mode, { name, about }: ApprovalRequest): boolean =>

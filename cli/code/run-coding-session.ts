@@ -12,7 +12,6 @@ import { interactive, type Stage } from "./interactive.ts";
 import { Keyboard, type KeySource } from "./keyboard.ts";
 import { type Mode, permits, policyOf } from "./mode.ts";
 import { oneShot } from "./one-shot.ts";
-import { printable } from "./printable.ts";
 import { Screen } from "./screen.ts";
 import { TurnView } from "./turn-view.ts";
 
@@ -56,9 +55,16 @@ export async function runCodingSession(options: CodingSessionRun): Promise<numbe
   const open = (resume?: string | true): Promise<CodingSession> =>
     startSession(agent, {
       kernel,
-      run: { ...LIMITS, ...options.run, toolPolicy: policyOf(() => stage.mode) },
+      run: {
+        ...LIMITS,
+        ...options.run,
+        toolPolicy: policyOf(
+          () => stage.mode,
+          (call) => stage.view?.asked(call),
+        ),
+      },
       onEvent: (event) => stage.view?.event(event),
-      onNotice: (notice) => screen.line(`  ${screen.style("yellow", "!")} ${printable(notice)}`),
+      onNotice: (notice) => screen.say(`  ! ${notice}`, "yellow"),
       ...(options.maxUsd === undefined ? {} : { maxUsd: options.maxUsd }),
       ...(options.repositoryInstructions === undefined
         ? {}
@@ -73,9 +79,10 @@ export async function runCodingSession(options: CodingSessionRun): Promise<numbe
         : {}),
     });
   const onSignal = (): void => {
+    const running = stage.abort !== undefined;
     stage.abort?.();
-    keyboard?.close();
-    process.exit(EXIT.interrupted);
+    // What the turn had started is ended first.
+    setTimeout(() => process.exit(EXIT.interrupted), running ? SETTLING_MS : 0);
   };
   try {
     const session = await open(options.resume);
@@ -85,7 +92,7 @@ export async function runCodingSession(options: CodingSessionRun): Promise<numbe
         const history = await History.of(agent.workspace, options.save);
         return await interactive({ session, screen, keyboard, history, stage, open, hints: options.hints ?? [] });
       }
-      for (const hint of options.hints ?? []) screen.line(screen.style("dim", printable(hint)));
+      for (const hint of options.hints ?? []) screen.say(hint, "dim");
       return await one(session, words ?? "", { screen, keyboard, stage, json });
     } finally {
       await session.close();
@@ -95,6 +102,9 @@ export async function runCodingSession(options: CodingSessionRun): Promise<numbe
     keyboard?.close();
   }
 }
+
+/** What a turn may take to end its commands when the process is told to end. */
+const SETTLING_MS = 1_000;
 
 /** A turn of real work makes more calls than the guards of a short run allow. */
 const LIMITS = { maxModelCalls: 250, maxToolCalls: 500 } as const;

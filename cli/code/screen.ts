@@ -1,6 +1,7 @@
 /** What the coding session writes: the model's text as it comes, and whole lines between it. */
 import type { Terminal } from "../render/terminal.ts";
-import { onlyStyles } from "./printable.ts";
+import { folded } from "./columns.ts";
+import { onlyStyles, printable } from "./printable.ts";
 
 /** Columns and rows where the terminal does not say. */
 const COLUMNS = 80;
@@ -54,6 +55,11 @@ export class Screen {
   line(line = ""): void {
     this.breakLine();
     (this.#together ? this.terminal.out : this.terminal.err)(`${onlyStyles(line)}\n`);
+  }
+  /** A line of this program's own words, broken between them where the terminal is narrow. */
+  say(words: string, style?: Parameters<Terminal["style"]>[0]): void {
+    for (const row of folded(printable(words), this.columns - 1))
+      this.line(style === undefined ? row : this.style(style, row));
   }
   /** Ends a line that the model's text left open. */
   breakLine(): void {

@@ -25,6 +25,7 @@ export class TurnView {
   readonly #screen: Screen;
   readonly #calls = new Map<string, Live>();
   readonly #changes = new Map<string, FileChange>();
+  readonly #asked = new Map<string, string>();
   readonly #statuses = new Map<string, string>();
   #text = new PrintableStream();
   /** Calls that were refused in this turn, by name. */
@@ -75,6 +76,11 @@ export class TurnView {
     }
   }
 
+  /** A call that is about to be decided: a refused one has no other event with its arguments. */
+  asked({ toolCallId, args }: { readonly toolCallId: string; readonly args: unknown }): void {
+    this.#asked.set(toolCallId, aboutOf(args));
+  }
+
   /** A piece of a command's output. */
   output({ toolCallId, text, skippedBytes }: OutputChunk): void {
     const call = this.#calls.get(toolCallId);
@@ -102,7 +108,7 @@ export class TurnView {
   #start(id: string, name: string, input: unknown): void {
     const call: Live = {
       name,
-      about: printableLine(tellingArgument(input).slice(0, 2_000)),
+      about: aboutOf(input),
       shown: 0,
       rest: "",
       more: 0,
@@ -129,10 +135,14 @@ export class TurnView {
     if (change) for (const line of diffLines(change.diff, style)) this.#screen.line(`    ${line}`);
   }
 
-  #denied({ name, code, reason, answer }: Extract<SessionEvent, { type: "tool_denied" }>): void {
+  #denied({ toolCallId, name, code, reason, answer }: Extract<SessionEvent, { type: "tool_denied" }>): void {
     const why = answer === undefined ? (reason ?? code) : (WHY[answer] ?? answer);
     this.denied.push({ name, reason: reason ?? code });
-    this.#line(this.#screen.style("yellow", "⊘"), printableLine(name), `refused: ${why}`);
+    this.#line(
+      this.#screen.style("yellow", "⊘"),
+      `${printableLine(name)} ${this.#asked.get(toolCallId) ?? ""}`.trim(),
+      `refused: ${why}`,
+    );
   }
 
   #dim(text: string, indent = 2): void {
@@ -145,6 +155,9 @@ export class TurnView {
     this.#screen.line(`  ${sign} ${fitted(about, Math.max(8, room))}${tail}`);
   }
 }
+
+/** What a call is about, in one line. */
+const aboutOf = (input: unknown): string => printableLine(tellingArgument(input).slice(0, 2_000));
 
 /** What came of asking a person. */
 const WHY: Readonly<Record<string, string>> = {

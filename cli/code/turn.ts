@@ -18,12 +18,10 @@ export async function shownTurn(
   });
   try {
     const turn = await session.turn(words, { signal });
-    if (turn.stopReason === "aborted")
-      screen.line(screen.style("yellow", "  stopped; the next turn is told what was done"));
+    if (turn.stopReason === "aborted") screen.say("  stopped; the next turn is told what was done", "yellow");
     else if (turn.error) printError(turn.error, safely(screen));
-    else if (turn.stopReason !== "complete")
-      screen.line(screen.style("yellow", `  stopped: ${turn.stopReason.replaceAll("_", " ")}`));
-    screen.line(screen.style("dim", `  ${billLine(turn.bill, turn.remaining)}`));
+    else if (turn.stopReason !== "complete") screen.say(`  stopped: ${turn.stopReason.replaceAll("_", " ")}`, "yellow");
+    screen.say(`  ${billLine(turn.bill, turn.remaining)}`, "dim");
     return turn;
   } finally {
     unwatch();

@@ -18,13 +18,9 @@ export { coding } from "./command-status.ts";
 export { errors as codingErrors } from "./errors.ts";
 export type { ApprovalRequest, Approve } from "./grants.ts";
 export { privateFolder, readPrivately, writePrivately } from "./private-folder.ts";
-export {
-  CodingSession,
-  type CodingTurn,
-  type SessionEvent,
-  type SessionOptions,
-  startSession,
-  type TurnOptions,
-} from "./session.ts";
+export { CodingSession, type CodingTurn, type TurnOptions } from "./session.ts";
+export type { SessionEvent } from "./session-events.ts";
 export { listSessions, type SessionEntry } from "./session-file.ts";
+export type { SessionOptions } from "./session-options.ts";
 export { readSkills, SKILL_FOLDERS, type Skills } from "./skills.ts";
+export { startSession } from "./start-session.ts";

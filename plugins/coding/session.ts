@@ -1,11 +1,9 @@
 /** A coding session: turns over one conversation, saved after each, with one bill and one set of approvals. */
-import { fromDollars, type Money, money, subtract, toNumber } from "../../catalog/money.ts";
+import { type Money, money, subtract, toNumber } from "../../catalog/money.ts";
 import {
-  agent,
-  type CavemanError,
+  type AgentDefinition,
+  CavemanError,
   type Conversation,
-  createConversation,
-  CavemanError as Failure,
   type Kernel,
   type Run,
   type RunEvent,
@@ -15,55 +13,15 @@ import {
   type StopReason,
 } from "../../kernel/index.ts";
 import { Receipts } from "../services.ts";
-import { Aftermath, lost } from "./aftermath.ts";
-import { type CodingAgent, workspaceOf } from "./agent.ts";
-import { readAgentsMd } from "./agents-md.ts";
-import { type Bill, billOf, NOTHING, plus } from "./bill.ts";
-import "./command-status.ts";
-import { refuse } from "./errors.ts";
-import { type Approve, Grants } from "./grants.ts";
+import { Aftermath } from "./aftermath.ts";
+import type { CodingAgent } from "./agent.ts";
+import { type Bill, billOf, plus } from "./bill.ts";
+import { Grants } from "./grants.ts";
+import { type SessionEvent, watchFacts } from "./session-events.ts";
 import { type SavedSession, SessionFile, sessionId } from "./session-file.ts";
-import { readSkills, SKILL_FOLDERS } from "./skills.ts";
+import { dollars, type SessionOptions, type Start } from "./session-options.ts";
 
 type Receipt = ReturnType<Receipts["receiptOf"]>;
-
-/** The events of a turn: those of its run, calls that were refused, and commands that did not end well. */
-export type SessionEvent =
-  | RunEvent
-  | {
-      readonly type: "tool_denied";
-      readonly toolCallId: string;
-      readonly name: string;
-      readonly code: string;
-      /** Short deny code of the policy, and what came of asking a person, where that decided. */
-      readonly reason?: string;
-      readonly answer?: string;
-    }
-  /** A command that ended otherwise than with exit code 0; its `tool_end` follows. */
-  | { readonly type: "command_failed"; readonly toolCallId: string; readonly status: string };
-
-export interface SessionOptions {
-  /** Runs the turns; with the plugins `receipt`, `pricing` and `policy`. */
-  readonly kernel: Kernel;
-  /** Run options of every turn. */
-  readonly run?: RunOptions;
-  /** Dollars that the turns may spend together from now on. Default: no limit. */
-  readonly maxUsd?: number;
-  /** Asks a person about a call. Without it calls that need a person are refused. */
-  readonly approve?: Approve;
-  /**
-   * Reads AGENTS.md and Agent Skills of the repository. They are its authors' words, not the person's, so they are read
-   * only when asked for. Default false. A list names other folders of skills.
-   */
-  readonly repositoryInstructions?: boolean | { readonly skills: readonly string[] };
-  /** Saves the session under `.caveman/sessions` of the workspace. Default true. */
-  readonly save?: boolean;
-  /** Takes up a saved session: its id or the beginning of it; true for the newest. */
-  readonly resume?: string | true;
-  readonly onEvent?: (event: SessionEvent) => void;
-  /** Told what a person should know: what was cut, left out, or could not be saved. */
-  readonly onNotice?: (notice: string) => void;
-}
 
 export interface TurnOptions {
   readonly signal?: AbortSignal;
@@ -88,9 +46,9 @@ export class CodingSession {
   readonly agent: CodingAgent;
   readonly notices: string[] = [];
   /** The AGENTS.md files and skills that were read. */
-  readonly repository: { readonly files: readonly string[]; readonly skills: readonly string[] };
+  readonly repository: Start["repository"];
   readonly #options: SessionOptions;
-  readonly #definition: CodingAgent["definition"];
+  readonly #definition: AgentDefinition;
   readonly #grants = new Grants();
   readonly #max: Money | undefined;
   #file: SessionFile | undefined;
@@ -151,10 +109,10 @@ export class CodingSession {
    * a kernel says of wrong options. A failed run is a result with an error.
    */
   async turn(prompt: string, { signal, run: more = {} }: TurnOptions = {}): Promise<CodingTurn> {
-    if (this.#closed) throw new Failure("cave_coding_session_closed");
-    if (this.#running) throw new Failure("cave_coding_turn_running");
+    if (this.#closed) throw new CavemanError("cave_coding_session_closed");
+    if (this.#running) throw new CavemanError("cave_coding_turn_running");
     const { remaining } = this;
-    if (remaining !== undefined && remaining <= 0n) throw new Failure("cave_coding_budget_spent");
+    if (remaining !== undefined && remaining <= 0n) throw new CavemanError("cave_coding_budget_spent");
     this.#running = true;
     try {
       return await this.#turn(prompt, this.#runOptions(more, signal, remaining));
@@ -255,7 +213,7 @@ export class CodingSession {
       }
       await this.#write(this.#file, more);
     } catch (cause) {
-      this.#notice(cause instanceof Failure ? cause.message : "the session could not be saved");
+      this.#notice(cause instanceof CavemanError ? cause.message : "the session could not be saved");
     }
   }
   async #write(file: SessionFile, more: Pick<SavedSession, "running"> = {}): Promise<void> {
@@ -278,131 +236,6 @@ export class CodingSession {
   #notice(notice: string): void {
     this.notices.push(notice);
     this.#options.onNotice?.(notice);
-  }
-}
-
-interface Start {
-  readonly definition: CodingAgent["definition"];
-  readonly repository: CodingSession["repository"];
-  readonly file: SessionFile | undefined;
-  readonly state: Omit<SavedSession, "schema" | "conversation" | "totals">;
-  readonly conversation: Conversation;
-  readonly totals: Bill;
-  readonly notices: readonly string[];
-}
-
-/**
- * Starts a session, or takes up a saved one.
- * @throws CavemanError `cave_coding_session_unknown`, `cave_coding_session_invalid`, `cave_option_invalid`.
- */
-export async function startSession(codingAgent: CodingAgent, options: SessionOptions): Promise<CodingSession> {
-  const { resume, save = true } = options;
-  const workspace = workspaceOf(codingAgent.workspace);
-  if (options.maxUsd !== undefined) dollars(options.maxUsd);
-  const opened =
-    resume === undefined ? undefined : await SessionFile.open(workspace, resume === true ? undefined : resume);
-  const notices: string[] = [];
-  const { definition, repository } = await withRepository(codingAgent, options, notices);
-  if (opened) {
-    const { saved, file } = opened;
-    const { schema: _, conversation, totals, running, ...state } = saved;
-    const { picoUsd, ...counts } = totals;
-    if (running !== undefined)
-      notices.push("the last turn of this session was cut off; it goes on from the turn before");
-    return new CodingSession(codingAgent, options, {
-      definition,
-      repository,
-      file: save ? file : undefined,
-      state: running === undefined ? state : { ...state, aftermath: lost(running) },
-      conversation: restored(conversation, file.path),
-      totals: { ...counts, spent: money(BigInt(picoUsd)) },
-      notices,
-    });
-  }
-  const now = Date.now();
-  const id = sessionId(now);
-  let file: SessionFile | undefined;
-  try {
-    if (save) file = await SessionFile.create(workspace, id);
-  } catch (cause) {
-    notices.push(cause instanceof Failure ? cause.message : "the session cannot be saved");
-  }
-  const state = { id, title: "", createdAt: now, updatedAt: now, turns: 0 };
-  return new CodingSession(codingAgent, options, {
-    definition,
-    repository,
-    file,
-    state,
-    conversation: createConversation(),
-    totals: NOTHING,
-    notices,
-  });
-}
-
-/** A saved conversation without the approvals in it: those are given by a person, not by a file. */
-function restored(saved: unknown, path: string): Conversation {
-  const { states, ...rest } = (typeof saved === "object" && saved !== null ? saved : {}) as { states?: object };
-  const { policy: _, ...others } = (states ?? {}) as Record<string, unknown>;
-  try {
-    return createConversation({ ...rest, states: others });
-  } catch (cause) {
-    throw new Failure("cave_coding_session_invalid", {
-      place: path,
-      received: "a conversation that cannot be read",
-      cause,
-    });
-  }
-}
-
-async function withRepository(
-  { definition, workspace }: CodingAgent,
-  { repositoryInstructions = false }: SessionOptions,
-  notices: string[],
-): Promise<Pick<Start, "definition" | "repository">> {
-  if (!repositoryInstructions) return { definition, repository: { files: [], skills: [] } };
-  const folders = typeof repositoryInstructions === "object" ? repositoryInstructions.skills : SKILL_FOLDERS;
-  const [agents, skills] = await Promise.all([readAgentsMd(workspace), readSkills(workspace, folders)]);
-  notices.push(...agents.notices, ...skills.notices);
-  const { id, instructions, model, reasoning, sandbox, memory } = definition;
-  return {
-    repository: { files: agents.files, skills: skills.names },
-    definition: agent({
-      id,
-      instructions,
-      model,
-      reasoning,
-      sandbox,
-      tools: [...definition.tools, ...skills.tools],
-      contexts: [...definition.contexts, ...skills.contexts, ...agents.contexts],
-      ...(memory ? { memory } : {}),
-    }),
-  };
-}
-
-/** What makes no event of a run, only facts: a refusal (the policy's, and the kernel's right after it), and a command's end. */
-function watchFacts(run: Run, tell: (event: SessionEvent) => void): void {
-  const decided = new Map<string, { reason?: string; answer?: string }>();
-  run.ledger.subscribe((fact) => {
-    if (fact.type === "policy.decided" && fact.decision === "deny")
-      decided.set(fact.toolCallId, {
-        ...(fact.reason === undefined ? {} : { reason: fact.reason }),
-        ...(fact.answer === undefined ? {} : { answer: fact.answer }),
-      });
-    else if (fact.type === "tool.denied") {
-      const { toolCallId, name, code } = fact;
-      tell({ type: "tool_denied", toolCallId, name, code, ...decided.get(toolCallId) });
-    } else if (fact.type === "coding.command_failed")
-      tell({ type: "command_failed", toolCallId: fact.toolCallId, status: fact.status });
-  });
-}
-
-function dollars(maxUsd: number): Money {
-  const bad = (): never => refuse("cave_option_invalid", "maxUsd", "a positive number of dollars", String(maxUsd));
-  if (typeof maxUsd !== "number" || !Number.isFinite(maxUsd) || maxUsd <= 0) return bad();
-  try {
-    return fromDollars(maxUsd);
-  } catch {
-    return bad();
   }
 }
 
