@@ -1,5 +1,5 @@
 /** The SQLite file of originals: opened safely, shared by processes, never larger than its budget. */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { CavemanError } from "../../kernel/index.ts";
@@ -73,7 +73,8 @@ function readable(path: string, busyMs: number): DatabaseSync {
     return database;
   } catch (error) {
     database?.close();
-    if (primary(error) !== CANNOT_OPEN || existsSync(`${path}-wal`)) throw error;
+    const pending = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (primary(error) !== CANNOT_OPEN || pending > 0) throw error;
     const url = pathToFileURL(path);
     url.searchParams.set("immutable", "1");
     return connect(url, true, busyMs);

@@ -3,7 +3,6 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import {
   type AgentDefinition,
   agent,
-  createConversation,
   createKernel,
   type ModelMessage,
   type Run,
@@ -11,6 +10,7 @@ import {
   subagent,
   textOf,
 } from "../../../kernel/index.ts";
+import { createConversation } from "../../../plugins/conversation/index.ts";
 import { memory, memoryPlugin } from "../../../plugins/memory/index.ts";
 import { type ScriptedModel, type ScriptStep, scripted } from "../../../plugins/providers/scripted/index.ts";
 import { Tokenizer } from "../../../plugins/services.ts";

@@ -48,6 +48,22 @@ describe("a fact", () => {
     await second.close();
   });
 
+  test("that has expired can be replaced, in the index still or not", async () => {
+    for (const swept of [false, true]) {
+      using at = folder();
+      const hand: Hand = { at: 1_750_000_000_000 };
+      const engine = engineIn(at.path, { ttlMs: DAY }, hand);
+      const old = await engine.remember("The tide table hangs in the hall");
+      hand.at += DAY;
+      if (swept) await engine.endSession();
+      const { id } = await engine.supersede(old.id, "The tide table hangs in the kitchen");
+      expect((await engine.search("tide table")).hits.map((hit) => hit.id)).toEqual([id]);
+      await engine.forget(id);
+      expect((await engine.search("tide table")).hits).toEqual([]);
+      await engine.close();
+    }
+  });
+
   test("said twice is kept once, and lives on from the second time", async () => {
     using at = folder();
     const hand: Hand = { at: 1_750_000_000_000 };

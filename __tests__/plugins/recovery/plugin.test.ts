@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import {
   agent,
-  createConversation,
   createKernel,
   definePlugin,
   type Run,
@@ -13,6 +12,7 @@ import {
   textOf,
   tool,
 } from "../../../kernel/index.ts";
+import { createConversation } from "../../../plugins/conversation/index.ts";
 import { type ScriptStep, scripted } from "../../../plugins/providers/scripted/index.ts";
 import { locate, OriginalStore, recovery } from "../../../plugins/recovery/index.ts";
 import { Recovery } from "../../../plugins/services.ts";
