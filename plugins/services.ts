@@ -14,7 +14,7 @@ import {
   type Usage,
   type View,
 } from "../kernel/index.ts";
-import type { Result as Compressed, CompressOptions, Compressor, ContentType } from "./compression/schema.ts";
+import type { Result as CompressionResult, CompressOptions, Compressor, ContentType } from "./compression/schema.ts";
 import type { Receipt } from "./receipt/schema.ts";
 
 /** A denomination of money: catalog dollars, or plain tokens. */

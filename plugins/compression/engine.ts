@@ -170,7 +170,8 @@ class Attempt {
     this.#type = type ?? this.#typeOf(content);
     const view = await this.#view(content, this.#type);
     const text = rewrap(view.text);
-    if (text.length >= input.length && Buffer.byteLength(text) >= Buffer.byteLength(input))
+    const pointing = point && keep !== undefined && !forced;
+    if (Buffer.byteLength(text) + (pointing ? POINTER_BYTES : 0) >= Buffer.byteLength(input))
       throw new Stay("not_smaller");
     if (view.dropped > 0 && !forced && !isMarked(text)) throw new Stay("marker_missing");
     this.#before = this.#count(input);
@@ -181,7 +182,6 @@ class Attempt {
       if (!view.lossless) throw new Stay("no_store");
       return this.#publish(text, bare, view);
     }
-    const pointing = point && !forced;
     // A pointer is never more tokens than it has bytes: what passes here is smaller for certain once the pointer is known.
     if (pointing && bare + overheadTokens + POINTER_BYTES >= this.#before) throw new Stay("not_smaller");
     this.#unlessAborted();
