@@ -3,7 +3,7 @@
  * docstrings outside bodies) stays to the letter; each body becomes a marker that is legal code and says how many lines
  * it stands for. The result is parsed again and refused unless it has no more faults than the source.
  */
-import type { Node } from "web-tree-sitter";
+import type { Node, QueryCapture, Tree } from "web-tree-sitter";
 import { elidedIn } from "../markers.ts";
 import type { Grammar } from "./grammars.ts";
 import { languages } from "./languages.ts";
@@ -11,6 +11,11 @@ import { languages } from "./languages.ts";
 /** A body shorter than this says as much as its marker. */
 const LEAST_CHARS = 96;
 const LEAST_LINES = 3;
+/**
+ * Milliseconds after which a source is given up. An honest source of the greatest length takes a fraction of it; what takes longer was made to,
+ * with more siblings in a row than a source has.
+ */
+const PATIENCE = 2_000;
 
 /** Part of a source that a marker may replace. */
 export interface Body {
@@ -32,12 +37,14 @@ export interface Bodies {
 
 /** Finds the outermost bodies of a source; undefined when it cannot be parsed. */
 export function bodiesOf(grammar: Grammar, source: string): Bodies | undefined {
-  const tree = grammar.parser.parse(source);
+  const tree = parsed(grammar, source);
   if (!tree) return undefined;
   try {
+    const captures = capturesOf(grammar, tree);
+    if (!captures) return undefined;
     const faults: number[] = [];
     const found = new Map<number, { node: Node; callback: boolean }>();
-    for (const { name, node } of grammar.bodies.captures(tree.rootNode)) {
+    for (const { name, node } of captures) {
       if (name === "fault") faults.push(node.startIndex);
       else {
         const known = found.get(node.startIndex);
@@ -60,6 +67,26 @@ export function bodiesOf(grammar: Grammar, source: string): Bodies | undefined {
   } finally {
     tree.delete();
   }
+}
+
+function parsed({ parser }: Grammar, source: string): Tree | null {
+  const end = performance.now() + PATIENCE;
+  const tree = parser.parse(source, null, { progressCallback: () => performance.now() > end });
+  // A parser that was stopped would otherwise go on with this source.
+  if (!tree) parser.reset();
+  return tree;
+}
+
+function capturesOf({ bodies }: Grammar, tree: Tree): QueryCapture[] | undefined {
+  const end = performance.now() + PATIENCE;
+  let late = false;
+  const captures = bodies.captures(tree.rootNode, {
+    progressCallback: () => {
+      late ||= performance.now() > end;
+      return late;
+    },
+  });
+  return late ? undefined : captures;
 }
 
 function braced(node: Node, source: string): Body | undefined {
@@ -94,11 +121,11 @@ export function elide(grammar: Grammar, source: string, bodies: Bodies, going: R
   }
   if (at === 0) return undefined;
   const shortened = parts.join("") + source.slice(at);
-  const again = grammar.parser.parse(shortened);
+  const again = parsed(grammar, shortened);
   if (!again) return undefined;
   try {
-    const faults = grammar.bodies.captures(again.rootNode).filter(({ name }) => name === "fault").length;
-    return faults <= bodies.faults ? shortened : undefined;
+    const faults = capturesOf(grammar, again)?.filter(({ name }) => name === "fault").length;
+    return faults !== undefined && faults <= bodies.faults ? shortened : undefined;
   } finally {
     again.delete();
   }

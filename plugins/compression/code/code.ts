@@ -6,7 +6,7 @@ import { type Grammar, grammarOf } from "./grammars.ts";
 import { guessLanguages } from "./languages.ts";
 
 /** A longer source is generated or bundled, and takes longer to parse than it is worth. */
-const LONGEST = 1_048_576;
+const LONGEST = 524_288;
 /** Languages that are tried. */
 const TRIED = 2;
 /** Lines for each place the parser could make nothing of; beyond that the guess was wrong. */

@@ -41,7 +41,8 @@ class Report {
     const flush = (): void => {
       const last = passing[passing.length - 1];
       if (!last) return;
-      const space = /\n\s*$/.exec(this.#source.slice(at, passing[0]?.start))?.[0] ?? "";
+      const gap = this.#source.slice(at, passing[0]?.start);
+      const space = gap.slice(Math.max(0, gap.lastIndexOf("\n")));
       parts.push(
         space,
         comment(elided(passing.length, passing.length === 1 ? "passing case" : "passing cases", summary(passing))),

@@ -85,11 +85,12 @@ function entriesOf(input: string, begins: RegExp): { readonly key: string; reado
   }
   return entries;
 }
+/** The value of a field, written `name value`, `name: value` or `name = "value"`. */
 const field = (lines: readonly string[], name: string): string => {
-  const pattern = new RegExp(`^\\s*"?${name}"?\\s*[:= ]\\s*"?([^"\\n]*?)"?\\s*$`);
   for (const line of lines) {
-    const found = pattern.exec(line)?.[1];
-    if (found !== undefined) return found;
+    const text = line.trim().replace(/^"/, "");
+    if (!text.startsWith(name) || !/^["\s:=]/.test(text.slice(name.length, name.length + 1))) continue;
+    return text.slice(name.length).replace(/^"/, "").trimStart().replace(/^[:=]/, "").trim().replace(/^"|"$/g, "");
   }
   return "";
 };
@@ -116,8 +117,14 @@ function yarn(input: string): Locked | undefined {
 }
 
 function pnpm(input: string): Locked | undefined {
-  const [, before = "", section = ""] = /^([\s\S]*?)^packages:\s*\n([\s\S]*?)(?=^\S|$(?![\s\S]))/m.exec(input) ?? [];
-  if (!section) return undefined;
+  const [, title = ""] = /^(packages:[ \t]*\r?)$/m.exec(input) ?? [];
+  const from = title ? input.indexOf(`\n${title}\n`) : -1;
+  if (from < 0) return undefined;
+  const before = input.slice(0, from);
+  const rest = input.slice(from + title.length + 2);
+  // The section ends where a line begins in the first column again.
+  const end = rest.search(/^[^\s]/m);
+  const section = end < 0 ? rest : rest.slice(0, end);
   const packages = entriesOf(section.replace(/^ {2}/gm, ""), /^(['"]?\/?@?[^\s'"].*?['"]?):\s*(?:\{\})?\s*$/).flatMap(
     ({ key, lines }): LockedPackage[] => {
       const plain = key.replace(/^['"]?\/?|['"]$/g, "");
@@ -156,7 +163,7 @@ function toml(input: string): Locked | undefined {
   for (const part of parts.slice(1)) {
     const lines = part.split(/^\[(?!\[)/m)[0]?.split("\n") ?? [];
     const source = field(lines, "source");
-    const url = /^\[package\.source\]\s*\n(?:.*\n)*?url = "([^"]+)"/m.exec(part)?.[1];
+    const url = /^\[package\.source\]\s*\n(?:.*\n){0,8}?url = "([^"]+)"/m.exec(part)?.[1];
     const table = /(?:git|url|path|editable|virtual|directory) = "([^"]*)"/.exec(source)?.[0];
     packages.push({
       name: field(lines, "name"),

@@ -9,16 +9,19 @@ export type TestLine =
   /** Nothing by itself: an empty line. */
   | "blank";
 
+/** A longer line is no report of one test. */
+const LONGEST = 400;
+
 const PASS: readonly RegExp[] = [
   // jest, vitest, mocha, node's spec reporter
   /^\s*(?:✓|✔|√)\s/,
   /^PASS\s+\S+/,
   // pytest: verbose, and rows of dots
-  /^\S+::\S.*\sPASSED(?:\s+\[\s*\d+%\])?\s*$/,
+  /^[^\s:]{1,300}::\S.*\sPASSED(?:\s+\[\s*\d+%\])?\s*$/,
   /^\S+\.py\s+\.+(?:\s+\[\s*\d+%\])?\s*$/,
   /^\.{4,}(?:\s+\[\s*\d+%\])?\s*$/,
   // unittest, go, cargo
-  /^\w+ \([\w.]+\)(?:\n.*)? \.\.\. ok\s*$/,
+  /^\w+ \([\w.]+\) \.\.\. ok\s*$/,
   /^\s*=== (?:RUN|PAUSE|CONT|NAME)\s/,
   /^\s*--- PASS: /,
   /^ok\s+\S+\s+(?:\d+(?:\.\d+)?s|\(cached\))/,
@@ -29,7 +32,7 @@ const PASS: readonly RegExp[] = [
   /^\s+1\.\.\d+\s*$/,
   // maven, gradle, dotnet, ctest, googletest, rspec documentation
   /^\[INFO\] (?:Running |Tests run: \d+, Failures: 0, Errors: 0.* -- in )/,
-  /^\S.* > .* PASSED\s*$/,
+  /^\S[^>\n]* > .* PASSED\s*$/,
   /^\s+Passed \S.*\[.*\]\s*$/,
   /^\s*\d+\/\d+ Test\s+#\d+: .*\s+Passed\s+/,
   /^\[\s*(?:RUN|OK|-{10})\s*\]/,
@@ -39,7 +42,7 @@ const TAP = /^(\s*)ok \d+\b(?!.*#\s*(?:skip|todo))/i;
 
 export function kindOf(line: string): TestLine {
   if (line.trim() === "") return "blank";
-  if (line.length > 1_000) return "stay";
+  if (line.length > LONGEST) return "stay";
   return TAP.test(line) || PASS.some((pattern) => pattern.test(line)) ? "pass" : "stay";
 }
 

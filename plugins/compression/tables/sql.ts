@@ -5,7 +5,7 @@ import { shorten } from "./elide.ts";
 import { LEAST_ROWS, type Row, type Table } from "./rows.ts";
 
 /** `----+----`, `+----+`, `├───┼───┤`, and the dashes of a column mode. */
-const RULE = /^\s*[+|├┼┤│╞╪╡]?[-─═+┼╪|├┤╞╡ ]{3,}[+|┤│╡]?\s*$/;
+const RULE = /^[-─═+┼╪|├┤╞╡│ ]{3,}$/;
 const BORDER = /^\s*[+┌└╔╚╭╰][-─═+┬┴╦╩]*[+┐┘╗╝╮╯]?\s*$/;
 const RECORD = /^(?:-\[ RECORD \d+ \][-+]*|\*{3,} \d+\. row \*{3,})\s*$/;
 
@@ -25,7 +25,7 @@ function grids(lines: readonly string[], query: string): Compressed | undefined 
   let dropped = 0;
   for (let at = 0; at < lines.length; ) {
     const rule = lines[at + 1] ?? "";
-    if (!RULE.test(rule) || !/[-─═]{2}/.test(rule) || RULE.test(lines[at] ?? "")) {
+    if (!RULE.test(rule.trim()) || !/[-─═]{2}/.test(rule) || RULE.test((lines[at] ?? "").trim())) {
       out.push(lines[at++] ?? "");
       continue;
     }
@@ -87,7 +87,7 @@ function records(lines: readonly string[], query: string): Compressed | undefine
   const rows = groups.map((group): Row => {
     const cells: string[] = [];
     for (const line of group.slice(1)) {
-      const [, name = "", value = ""] = /^\s*([\w .()*-]+?)\s*(?:\||:)\s?(.*)$/.exec(line.trimEnd()) ?? [];
+      const [name, value] = fieldOf(line);
       if (!name) continue;
       let place = places.get(name);
       if (place === undefined) {
@@ -102,4 +102,11 @@ function records(lines: readonly string[], query: string): Compressed | undefine
   if (!shorter) return undefined;
   const { text, kept, dropped } = shorter;
   return { text: lines.slice(0, first).join("") + text, method: "records", unit: "records", kept, dropped };
+}
+
+/** `name | value` or `name: value`. */
+function fieldOf(line: string): [name: string, value: string] {
+  const bar = line.indexOf("|");
+  const end = bar < 0 ? line.indexOf(":") : bar;
+  return end < 0 ? ["", ""] : [line.slice(0, end).trim(), line.slice(end + 1).trim()];
 }
