@@ -95,7 +95,7 @@ export class SessionFile {
   static async open(workspace: string, name?: string): Promise<{ file: SessionFile; saved: SavedSession }> {
     const folder = join(workspace, ".caveman", "sessions");
     const ids = await idsIn(folder);
-    const fitting = name === undefined ? ids.slice(-1) : ids.filter((id) => id === name || id.startsWith(name));
+    const fitting = name === undefined ? ids.slice(-1) : ids.filter((id) => name !== "" && id.startsWith(name));
     const id = fitting.find((entry) => entry === name) ?? fitting[0];
     if (id === undefined || (fitting.length > 1 && !fitting.includes(name ?? "")))
       throw new CavemanError("cave_coding_session_unknown", {
