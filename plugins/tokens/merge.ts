@@ -6,7 +6,7 @@ import type { Ranks } from "./ranks.ts";
 
 const NONE = 0x7fffffff;
 /** Up to here the lowest pair is looked for along the piece; beyond, a heap keeps pieces of megabytes from being quadratic. */
-const SHORT = 48;
+const SHORT = 96;
 /** A split token has at most this many bytes; more cannot be one. */
 const LONGEST_SPLIT = 64;
 
@@ -19,7 +19,10 @@ export function mergedCount(ranks: Ranks, text: string, from: number, to: number
   for (let at = from; at < to && ascii; at++) ascii = text.charCodeAt(at) < 0x80;
   if (ascii)
     return merge(to - from, (start, end) => {
-      const rank = ranks.ofText(text, from + start, from + end);
+      const rank =
+        end - start === 2
+          ? ranks.ofPair(text.charCodeAt(from + start), text.charCodeAt(from + start + 1))
+          : ranks.ofText(text, from + start, from + end);
       return rank < 0 ? NONE : rank;
     });
   return mergeUnicode(ranks, text.slice(from, to).toWellFormed());
@@ -38,6 +41,10 @@ function mergeUnicode(ranks: Ranks, piece: string): number {
   }
   unitAt[bytes.length] = unit;
   return merge(bytes.length, (start, end) => {
+    if (end - start === 2) {
+      const pair = ranks.ofPair(bytes[start] ?? 0, bytes[start + 1] ?? 0);
+      return pair < 0 ? NONE : pair;
+    }
     const first = unitAt[start] ?? -1;
     const last = unitAt[end] ?? -1;
     const rank =

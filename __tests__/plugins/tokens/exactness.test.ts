@@ -29,6 +29,7 @@ const sign = fc.constantFrom(
   "\ud800",
   "\udfff",
   "\u0000",
+  "\u0000\u0000",
   "\ufffd",
 );
 const chunk = fc.oneof(
@@ -86,6 +87,7 @@ describe("an exact count", () => {
     ["<|endoftext|>", 7],
     // A byte order mark is a sign of three bytes, not white space that a word takes along.
     ["\ufeff", plainCount("\ufeff")],
+    ["a\u0000\u0000\u0000\u0001\u0000b", plainCount("a\u0000\u0000\u0000\u0001\u0000b")],
     ["a\u0085b", plainCount("a\u0085b")],
     ["it'ſ", plainCount("it'ſ")],
   ])("of %j is %i", (any, count) => expect(counter.count(any)).toBe(count));
