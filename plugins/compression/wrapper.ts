@@ -70,6 +70,8 @@ function gutter(input: string): Unwrapped | undefined {
 }
 
 const ELIDED_LINES = /(\d+) (?:[a-z]+ ){0,3}lines? elided/;
+/** What may stand before a marker and is part of it: a brace, the sign of a comment, the body of a Python function. */
+const LEAD = /\s*(?:\.\.\.\s*)?(?:\{\s*)?(?:\/\*|#|\/\/|--|…|<!--)?\s*(?:caveman: )?$/;
 
 /**
  * Puts the numbers back, line by line: a marker says how many lines it stands for. Undefined when a line is not where
@@ -79,19 +81,23 @@ function numbered(view: string, bare: readonly string[], prefixes: readonly stri
   const out: string[] = [];
   let at = 0;
   for (const line of view.split("\n")) {
-    if (line === bare[at]) out.push(`${prefixes[at++]}${line}`);
-    else {
-      const marker = ELIDED_LINES.exec(line);
-      if (!marker?.includes(marker[0]))
-        return line === "" && at === bare.length ? [...out, line].join("\n") : undefined;
-      const shown =
-        line.slice(0, marker.index).match(/^(.*?)\s*(?:\{\s*)?(?:\/\*|#|\/\/|--|…|<!--)?\s*(?:caveman: )?$/s)?.[1] ??
-        "";
-      if (shown.trim() === "") out.push(line);
-      else if (bare[at]?.startsWith(shown)) out.push(`${prefixes[at++]}${line}`);
-      else return undefined;
-      at += Number(marker[1]);
+    if (line === bare[at]) {
+      out.push(`${prefixes[at++]}${line}`);
+      continue;
     }
+    const marker = ELIDED_LINES.exec(line);
+    if (!marker) {
+      if (line !== "" || at !== bare.length) return undefined;
+      out.push(line);
+      continue;
+    }
+    const shown = line.slice(0, marker.index).replace(LEAD, "");
+    if (shown.trim() === "") out.push(line);
+    else if (bare[at]?.startsWith(shown)) out.push(`${prefixes[at++]}${line}`);
+    else return undefined;
+    at += Number(marker[1]);
+    // A body that was closed behind its marker was closed on a line of its own.
+    if (/\*\/ \}/.test(line.slice(marker.index)) && bare[at]?.trimStart().startsWith("}")) at++;
   }
   return at === bare.length ? out.join("\n") : undefined;
 }

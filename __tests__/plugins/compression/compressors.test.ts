@@ -371,6 +371,19 @@ describe("wrappers", () => {
     }
     expect(shown.split("\n").filter((line) => /^ *\d+\t/.test(line)).length).toBeGreaterThan(3);
   });
+  test("code keeps the numbers of the lines that stay", async () => {
+    const lines = payload("code", 9_000).split("\n");
+    const shown = await view(lines.map((line, i) => `${String(i + 1).padStart(6)}\t${line}`).join("\n"));
+    expect(shown).toContain("lines elided */ }");
+    const numbers = shown.split("\n").flatMap((line) => {
+      const [, number, text = ""] = /^ *(\d+)\t(.*)$/.exec(line) ?? [];
+      if (number === undefined) return [];
+      expect(lines[Number(number) - 1]?.startsWith(text.replace(/ *\{ \/\*.*$/, ""))).toBe(true);
+      return [Number(number)];
+    });
+    expect(numbers.length).toBeGreaterThan(20);
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+  });
   test("an element around the content stays around the view", async () => {
     const shown = await view(`<file path="app.log">\n${payload("log", 9_000)}\n</file>\n`);
     expect(shown.startsWith('<file path="app.log">\n2026')).toBe(true);
