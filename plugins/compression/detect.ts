@@ -179,6 +179,8 @@ const isStrong = (text: string): boolean => /\*\*[^*\n]{1,200}\*\*/.test(text);
 
 function isCode(input: string, count: Counts): boolean {
   if (/^#!.{0,80}\b(?:sh|bash|zsh|python\d?|node|ruby|perl|deno|bun)\b/.test(input.slice(0, 128))) return true;
+  // Python ends hardly any line with punctuation, and much of it may be docstrings: its declarations and indentation tell it.
+  if (count.of(line.isPython) >= 4 && count.share(line.isIndented) >= 0.5) return true;
   const keywords = count.of(line.isKeyword);
   if (keywords < 3) return false;
   return count.share(line.isStructure) >= 0.25 && keywords + count.of(line.isStructure) >= count.lines.length * 0.35;

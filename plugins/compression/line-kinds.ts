@@ -51,6 +51,11 @@ export const isSpeech = (line: string): boolean => /^\s*[\w ]{1,40}:\s+(?:[\p{L}
 const KEYWORD =
   /^\s*(?:(?:export|public|private|protected|static|final|abstract|async|pub(?:\([a-z]+\))?|default|inline|extern|unsafe|override|virtual|constexpr)\s+)*(?:import\s+(?:[\w{*"'(]|type )|from\s+[\w.]+\s+import\b|(?:function|class|interface|struct|enum|impl|trait|fn|func|def|namespace|module|package|mod)\s*[*]?\s*[\w(<]|(?:const|let|var|val)\s+[\w{[(]|return\b[^.]*[;)}\]\w"'`]?$|(?:if|for|while|switch|match|else if|elif|catch)\s*[(\w].*[{:(]\s*$|type\s+\w+(?:<.*>)?\s*(?:=|struct|interface)|use\s+[\w:]+(?:::|;)|#include\s*[<"]|#(?:define|ifdef|ifndef|pragma)\b|using\s+\w|template\s*<|@\w+(?:\(.*\))?\s*$|(?:void|int|char|bool|float|double|long|auto|size_t|unsigned|String|boolean)\s+[*&]?\w+\s*[(=;[])/;
 export const isKeyword = (line: string): boolean => KEYWORD.test(line);
+/** A declaration of Python, whose lines have hardly any punctuation at their ends. */
+const PYTHON =
+  /^\s*(?:async\s+)?def \w+\(.{0,300}$|^\s*class \w+(?:\([^)]{0,200}\))?:\s*$|^\s*from [\w.]+ import [\w(*]|^\s*import [\w.]+(?:\s+as\s+\w+)?\s*$/;
+export const isPython = (line: string): boolean => PYTHON.test(line);
+export const isIndented = (line: string): boolean => /^(?: {2,}|\t)\S/.test(line);
 /** The punctuation of code at the end of a line. */
 const STRUCTURE =
   /[{};]\s*(?:\/\/.*)?$|\)\s*(?:=>\s*)?\{?\s*$|^\s*[)}\]]+[;,)]*\s*$|^\s*(?:def|class|if|for|while|elif|else|try|except|with)\b.*:\s*$/;
