@@ -19,6 +19,7 @@ import { type PresetName, presets, standard } from "./presets/index.ts";
 export { type CavemanConfig, defineConfig, loadConfig } from "./cli/config.ts";
 export * from "./kernel/index.ts";
 export { type LoadedAgent, loadAgentDir } from "./plugins/agent-dir/index.ts";
+export { createConversation } from "./plugins/conversation/index.ts";
 export { type Receipt, renderReceipt } from "./plugins/index.ts";
 
 /** What a run used, whole tree: tokens in the normal form, dollars at catalog list prices. */

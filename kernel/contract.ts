@@ -3,7 +3,7 @@ import type { AgentDefinition, Context, ModelSpec, Tool } from "./definition.ts"
 import type { CavemanError } from "./errors.ts";
 import type { CallId, Fact, Facts, FactType, Ledger, RunId, StopReason } from "./ledger.ts";
 import type { Bytes, CallBasis, CallOptions, CallPurpose, LanguageModel, ModelContent, ModelFilePart, ModelMessage, ModelPrompt, ModelTool, ResolvedModel, Tokens, ToolOutput, Usage } from "./model.ts";
-import type { Rewrite, Transcript, View } from "./transcript.ts";
+import type { Message, Rewrite, Transcript, View } from "./transcript.ts";
 
 /** Text, or parts of text, image and file. */
 export type InputPart = { type: "text"; text: string } | { type: "image"; data: Uint8Array | string | URL; mediaType?: string } | { type: "file"; data: Uint8Array | string | URL; mediaType: string; filename?: string };
@@ -29,8 +29,18 @@ export interface Clock { now(): number; random(): number; sleep(ms: number, sign
 /** A typed service between plugins. */
 export interface Service<T> { readonly name: string; readonly __type?: T }
 
-/** One owner at a time; serialisable. */
-export interface Conversation { readonly kind: "conversation"; toJSON(): unknown }
+/** History and plugin state across runs. One owner at a time; changed only by a run that succeeds; JSON and back. */
+export interface Conversation {
+  readonly kind: "conversation";
+  readonly messages: readonly Message[];
+  /** Plugin state by name, as JSON. */
+  readonly states: Readonly<Record<string, unknown>>;
+  /** Takes it for one run. @throws CavemanError `cave_conversation_in_use`. */
+  acquire(): void;
+  commit(messages: readonly Message[], states: Readonly<Record<string, unknown>>): void;
+  release(): void;
+  toJSON(): unknown;
+}
 
 export interface Stop { readonly reason: StopReason; readonly code?: string; readonly error?: CavemanError }
 
@@ -61,6 +71,10 @@ export interface Run {
   /** Aborts now what is in flight, as a deadline does after its grace. */
   abort(reason: CavemanError): void;
   call(request: CallRequest): Promise<CallOutcome>;
+  /**
+   * Admits and runs a tool call. With `speculative` a plain read is started ahead of its turn: its result stays outside of
+   * the transcript until an identical call adopts it (and is admitted anew), and is given up when the next call begins.
+   */
   tool(request: ToolRequest): Promise<ToolOutcome>;
   spawn(agent: AgentDefinition, input: RunInput, by: ToolCall): Promise<Outcome>;
   service<T>(service: Service<T>): T;
@@ -159,7 +173,7 @@ export interface Again { readonly afterMs?: number; readonly model?: ResolvedMod
 
 export interface CallOutcome { readonly callId: CallId; readonly content: readonly ModelContent[]; readonly finish: string; readonly usage: Usage; readonly basis: CallBasis; readonly text: string; readonly model: ResolvedModel | undefined; readonly stopped?: Stop }
 
-export interface ToolRequest { readonly toolCallId: string; readonly name: string; /** Raw JSON text, or a value. */ readonly input: unknown; readonly nestedIn?: ToolCall; readonly speculative?: CallId }
+export interface ToolRequest { readonly toolCallId: string; readonly name: string; /** Raw JSON text, or a value. */ readonly input: unknown; readonly nestedIn?: ToolCall; /** Made ahead of its turn, while this call still streams; see `Run.tool`. */ readonly speculative?: CallId }
 export interface ToolOutcome { readonly toolCallId: string; readonly name: string; readonly output: ToolOutput; readonly value: unknown; readonly isError: boolean; readonly code?: string }
 
 /** One tool call before it is admitted. */

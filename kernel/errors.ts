@@ -62,9 +62,7 @@ export class CavemanError extends Error {
   }
 
   /** What the reader does about it. */
-  get remedy(): string | undefined {
-    return this.detail.remedy ?? table.get(this.code)?.remedy;
-  }
+  get remedy(): string | undefined { return this.detail.remedy ?? table.get(this.code)?.remedy; }
 }
 
 function explain(code: string, detail: ErrorDetail): string {
@@ -153,6 +151,7 @@ export const kernelErrors = defineErrors({
   cave_stream_cancelled: { meaning: "The stream's reader went away.", remedy: "Nothing to do; the receipt shows what was spent." },
   cave_run_stopping: { meaning: "The run is stopping, so the tool was not started.", remedy: "Answer with what is known." },
   cave_run_closed: { meaning: "The run is already settled.", remedy: "Open a new run." },
+  cave_speculation_denied: { meaning: "A read was not made ahead of its turn.", remedy: "Nothing to do: it is made when its turn comes." },
   cave_unknown_tool: { meaning: "No tool has this name.", remedy: "Call one of the declared tools." },
   cave_tool_arguments_invalid: { meaning: "The arguments do not fit the tool's input schema.", remedy: "Call again with arguments that fit." },
   cave_tool_result_invalid: { meaning: "The tool's result does not fit its output schema.", remedy: "Correct the tool; its raw value was withheld." },

@@ -113,12 +113,8 @@ export class HookSet {
   }
 
   /** Every tap in the order it runs. */
-  get taps(): readonly TapInfo[] {
-    return HOOKS.flatMap((hook) => this.#taps[hook].map((tap) => tap.info));
-  }
-  has(hook: HookName): boolean {
-    return this.#taps[hook].length > 0;
-  }
+  get taps(): readonly TapInfo[] { return HOOKS.flatMap((hook) => this.#taps[hook].map((tap) => tap.info)); }
+  has(hook: HookName): boolean { return this.#taps[hook].length > 0; }
 
   /** Fires a hook. Answers at once when no tap waited, so that a run of synchronous taps costs no turn of the event loop. */
   fire<H extends HookName>(hook: H, payload: Payloads[H]): Answers[H] | undefined | Promise<Answers[H] | undefined> {

@@ -1,6 +1,5 @@
 /** The public face of the kernel. */
 export * from "./contract.ts";
-export { createConversation } from "./conversation.ts";
 export * from "./definition.ts";
 export { sha256 } from "./digest.ts";
 export { asCaveman, CavemanError, codeOf, defineErrors, describe, type ErrorDetail, type ErrorRow, errorCodes, errorRow, nearest } from "./errors.ts";

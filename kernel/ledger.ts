@@ -34,6 +34,8 @@ export interface Facts {
     /** SHA-256 of the raw result, before caps and random handles, made when first read. */
     readonly resultDigest: string;
   };
+  /** The end of a read that was started ahead of its turn. */
+  "tool.speculated": { toolCallId: string; name: string; adopted: boolean };
   "child.spawned": { childRunId: RunId; agentId: string; toolCallId: string };
   "child.settled": { childRunId: RunId; agentId: string; toolCallId: string; stopReason: StopReason };
   "transcript.compacted": { by: string; reason: string; beforeBytes: number; afterBytes: number; dropped: number };
@@ -76,9 +78,7 @@ export class Ledger {
   }
 
   /** Every fact so far, in order. */
-  get facts(): readonly Fact[] {
-    return this.#facts;
-  }
+  get facts(): readonly Fact[] { return this.#facts; }
 
   /** The facts of one type, in order. */
   of<T extends FactType>(type: T): Fact<T>[] {

@@ -1,5 +1,5 @@
 /** A plugin: a value with a name, option schemas and `apply`. Here it is made, checked and put in order. */
-import type { TObject, TSchema } from "@sinclair/typebox";
+import { type TObject, type TSchema, Type } from "@sinclair/typebox";
 import type { Clock, Context, Run, RunOptions, Service, Tool } from "./contract.ts";
 import { CavemanError, defineErrors, type ErrorRow, nearest } from "./errors.ts";
 import type { HookFacades } from "./hooks.ts";
@@ -52,6 +52,7 @@ export interface Plugin {
 /** Called with options it gives the plugin; it also carries the plugin's own face. */
 export interface PluginFactory<O extends TObject = TObject> { (options?: Partial<OptionsOf<O>>): Plugin; readonly spec: PluginSpec<O>; readonly pluginName: string }
 
+const NO_OPTIONS = Type.Object({});
 const NAME = /^[a-z@][a-z0-9@/_.-]{0,95}$/;
 
 /**
@@ -63,15 +64,10 @@ export function definePlugin<const O extends TObject>(spec: PluginSpec<O>): Plug
   if (typeof spec.apply !== "function") throw new CavemanError("cave_plugin_invalid", { place: `plugin ${spec.name}.apply`, expected: "a function", received: typeof spec.apply });
   if (spec.errors) defineErrors(spec.errors);
   const make = (options: unknown = {}): Plugin => {
-    const checked = spec.options ? checkOptions(spec.options, options, `plugin ${spec.name} options`) : noOptions(spec.name, options);
+    const checked = checkOptions(spec.options ?? NO_OPTIONS, options, `plugin ${spec.name} options`) as object;
     return Object.freeze({ kind: "plugin", name: spec.name, spec: spec as unknown as PluginSpec, options: Object.freeze(checked) });
   };
   return Object.assign(make, { spec, pluginName: spec.name }) as PluginFactory<O>;
-}
-
-function noOptions(name: string, options: unknown): object {
-  if (typeof options !== "object" || options === null || Object.keys(options).length > 0) throw new CavemanError("cave_option_invalid", { place: `plugin ${name} options`, expected: "none", received: typeof options === "object" && options ? Object.keys(options).join(", ") : typeof options });
-  return options;
 }
 
 export const isPlugin = (value: unknown): value is Plugin => typeof value === "object" && value !== null && (value as Plugin).kind === "plugin" && typeof (value as Plugin).spec?.apply === "function";

@@ -48,18 +48,10 @@ export class Shape implements ModelCall, Restorable {
     this.tools = request.tools ?? run.modelTools;
     this.maxOutputTokens = request.maxOutputTokens;
   }
-  setModel(model: ResolvedModel): void {
-    this.model = model;
-  }
-  setTools(tools: readonly ModelTool[]): void {
-    this.tools = tools;
-  }
-  setSettings(settings: Partial<CallOptions>): void {
-    this.settings = { ...this.settings, ...settings };
-  }
-  addContext(message: ModelMessage): void {
-    this.additions = [...this.additions, message];
-  }
+  setModel(model: ResolvedModel): void { this.model = model; }
+  setTools(tools: readonly ModelTool[]): void { this.tools = tools; }
+  setSettings(settings: Partial<CallOptions>): void { this.settings = { ...this.settings, ...settings }; }
+  addContext(message: ModelMessage): void { this.additions = [...this.additions, message]; }
   transport(decorate: (frozen: CallOptions) => Record<string, string>): void {
     this.decorators = [...this.decorators, decorate];
   }
@@ -120,9 +112,7 @@ export class Frozen implements FrozenCall {
   get overheadBytes(): Bytes {
     return (this.#overhead ??= bytes(sizeOf(this.run.system) + sizeOf(this.toolsKey) + (this.#additions.length > 0 ? sizeOf(this.#additions) : 0)));
   }
-  get allowance(): Tokens {
-    return this.#allowance;
-  }
+  get allowance(): Tokens { return this.#allowance; }
   lowerAllowance(to: number): void {
     if (!Number.isSafeInteger(to) || to < 1 || to > this.#allowance) throw new CavemanError("cave_allowance_raised", { expected: `1 to ${this.#allowance}`, received: String(to) });
     this.#allowance = tokens(to);

@@ -3,8 +3,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { callModel, settling } from "./call.ts";
-import type { CallOutcome, CallRequest, Clock, Outcome, Run, RunEvent, RunEventBody, RunInput, RunOptions, Service, Settlement, Stop, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
-import { ConversationState } from "./conversation.ts";
+import type { CallOutcome, CallRequest, Clock, Conversation, Outcome, Run, RunEvent, RunEventBody, RunInput, RunOptions, Service, Settlement, Stop, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
 import { type AgentDefinition, type Context, type FileRef, isFileRef, type Tool } from "./definition.ts";
 import { asCaveman, CavemanError, describe } from "./errors.ts";
 import type { HookSet } from "./hooks.ts";
@@ -14,7 +13,7 @@ import { checkRunOptions, type Plugin } from "./plugin.ts";
 import { race } from "./race.ts";
 import type { Host } from "./request.ts";
 import { checkJson } from "./schema.ts";
-import { admit, execute, type ToolHost } from "./tool.ts";
+import { abandon, admit, execute, speculate, type ToolHost } from "./tool.ts";
 import { Transcript } from "./transcript.ts";
 
 /** State that spans the runs of a conversation: how it is made and saved. */
@@ -37,6 +36,7 @@ export class RunImpl implements Host, ToolHost {
   readonly tools = new Map<string, Tool>();
   readonly children: RunImpl[] = [];
   readonly count = { openHolds: 0 };
+  readonly ahead: ToolHost["ahead"] = new Map();
   readonly startedAt: number; readonly engine: Engine;
   readonly states: unknown[] = [];
   readonly conversationStates: { toJSON(): unknown }[] = [];
@@ -45,7 +45,7 @@ export class RunImpl implements Host, ToolHost {
   readonly listener: ((event: RunEvent) => void) | undefined;
   readonly #services = new Map<string, unknown>();
   readonly #onSignal: (() => void) | undefined;
-  readonly #conversation: ConversationState | undefined;
+  readonly #conversation: Conversation | undefined;
   admissions: Promise<unknown> | undefined;
   resolved: ResolvedModel | undefined;
   system: readonly ModelMessage[] = [];
@@ -73,7 +73,7 @@ export class RunImpl implements Host, ToolHost {
     this.startedAt = engine.clock.now();
     this.ledger = new Ledger(() => engine.clock.now());
     const { conversation, signal } = options;
-    if (conversation !== undefined && !(conversation instanceof ConversationState)) throw new CavemanError("cave_conversation_invalid");
+    if (conversation !== undefined && conversation?.kind !== "conversation") throw new CavemanError("cave_conversation_invalid");
     this.#conversation = conversation;
     this.transcript = new Transcript(this.#conversation?.messages);
     if (signal !== undefined && !(signal instanceof AbortSignal)) throw new CavemanError("cave_option_invalid", { place: "run options.signal", expected: "an AbortSignal", received: typeof signal });
@@ -97,9 +97,7 @@ export class RunImpl implements Host, ToolHost {
 
   get signal(): AbortSignal { return this.#abort.signal; }
   get listening(): boolean { return this.listener !== undefined; }
-  nextCallId(): CallId {
-    return `${this.id}.c${++this.#calls}` as CallId;
-  }
+  nextCallId(): CallId { return `${this.id}.c${++this.#calls}` as CallId; }
   stop(reason: StopReason, error?: CavemanError): void {
     // The first reason stands, but a failure is never masked by a graceful stop.
     if (this.stopping && !(error && !this.stopping.error)) return;
@@ -128,10 +126,12 @@ export class RunImpl implements Host, ToolHost {
   }
   async call(request: CallRequest): Promise<CallOutcome> {
     this.#open();
+    if (request.purpose !== "summary") abandon(this);
     return callModel(this, request);
   }
   async tool(request: ToolRequest): Promise<ToolOutcome> {
     this.#open();
+    if (request.speculative) return speculate(this, request);
     const admitted = await admit(this, request);
     return "call" in admitted ? execute(admitted.call) : admitted.outcome;
   }
@@ -164,9 +164,7 @@ export class RunImpl implements Host, ToolHost {
     this.record("notice", { owner, code, message });
     this.emit({ type: "notice", owner, code, message });
   }
-  emit(event: RunEventBody): void {
-    this.listener?.({ ...event, runId: this.id, path: this.path });
-  }
+  emit(event: RunEventBody): void { this.listener?.({ ...event, runId: this.id, path: this.path }); }
 
   /** Reads what the definition names, starts the plugins, fixes tools and the frozen prefix. */
   async prepare(): Promise<void> {
@@ -213,6 +211,7 @@ export class RunImpl implements Host, ToolHost {
     return (this.#settled ??= this.#settle(end));
   }
   async #settle(end: { text: string; output?: unknown; error?: unknown }): Promise<Outcome> {
+    abandon(this);
     let error = end.error === undefined ? this.stopping?.error : asCaveman(end.error, "cave_plugin_failed");
     if (this.stopping?.error && error?.code !== "cave_run_aborted") error = this.stopping.error;
     const aborted = error !== undefined && this.signal.aborted && (error.code === "cave_run_aborted" || error === this.signal.reason || error.code === "cave_stream_cancelled");

@@ -7,7 +7,7 @@ import { type HoldCount, Holds } from "./holds.ts";
 import { type HookSet, isDenial, isThenable } from "./hooks.ts";
 import type { CallId } from "./ledger.ts";
 import type { ToolOutput } from "./model.ts";
-import { race } from "./race.ts";
+import { abortable, race } from "./race.ts";
 import { type Check, check } from "./schema.ts";
 
 /** What the life of a tool call needs of its run beside the public face. */
@@ -19,7 +19,11 @@ export interface ToolHost extends Run {
   onAbort(tell: () => void): () => void;
   /** The tail of the admission queue: admissions of one run are serial, in call order. */
   admissions: Promise<unknown> | undefined;
+  /** Reads that were started ahead of their turn, by tool and arguments. */
+  readonly ahead: Map<string, Ahead>;
 }
+/** A read started ahead: its result stays outside of the transcript until an identical call adopts it. */
+interface Ahead { readonly call: Pending; readonly work: Promise<unknown>; readonly stop: AbortController }
 
 type Problem = { readonly code: string; readonly message: string };
 
@@ -31,6 +35,8 @@ class Pending implements ToolCall {
   recorded: ((input: unknown) => unknown) | undefined;
   stages: OutputStage[] = [];
   executorOf: ((input: unknown, signal: AbortSignal) => unknown) | undefined;
+  /** Ends a call that was made ahead of its turn. */
+  stop: AbortController | undefined;
 
   constructor(run: ToolHost, request: ToolRequest, tool: Tool | undefined) {
     this.run = run;
@@ -44,14 +50,13 @@ class Pending implements ToolCall {
     this.holds = new Holds(run.count);
   }
   hold<T>(spec: HoldSpec<T>): Hold<T> {
+    if (this.speculative) throw new CavemanError("cave_speculation_denied", { place: spec.owner, received: "a hold" });
     return this.holds.take(spec);
   }
   replay(make: (input: unknown) => unknown): void {
     this.recorded ??= make;
   }
-  output(stage: OutputStage): void {
-    this.stages.push(stage);
-  }
+  output(stage: OutputStage): void { this.stages.push(stage); }
   executor(run: (input: unknown, signal: AbortSignal) => unknown): void {
     if (this.executorOf) throw new CavemanError("cave_executor_duplicate", { place: this.name });
     this.executorOf = run;
@@ -135,6 +140,65 @@ function readArguments(call: Pending, tool: Tool | undefined, raw: unknown): Pro
   return undefined;
 }
 
+/** Most reads that one call of the model may have started ahead. */
+const MOST_AHEAD = 8;
+const keyOf = ({ name, input }: Pending): string => `${name} ${stable(input)}`;
+
+/**
+ * Starts a literal read ahead of its turn. Denied when its tool acts, spawns or has nested tools, and when a tap would wait
+ * or hold: nobody is asked and nothing is set aside for a call that may never be made.
+ */
+export async function speculate(run: ToolHost, request: ToolRequest): Promise<ToolOutcome> {
+  const tool = run.tools.get(request.name);
+  const call = new Pending(run, request, tool);
+  const reading = readArguments(call, tool, request.input);
+  if (reading) await reading;
+  const no = (why: string): ToolOutcome => failure(call, "cave_speculation_denied", why);
+  const key = keyOf(call);
+  if (!tool || call.problem || request.nestedIn) return no(call.problem?.message ?? "There is no such tool.");
+  if (tool.effect !== "read" || tool.subagent || tool.nestedTools.length > 0) return no("Only a plain read is made ahead of its turn.");
+  if (run.ahead.size >= MOST_AHEAD || run.ahead.has(key) || standing(run)) return no("No further read is made ahead now.");
+  try {
+    const answer = run.hooks.fire("admitTool", call);
+    if (answer instanceof Promise) answer.catch(() => undefined);
+    if (answer !== undefined) return no(isDenial(answer) ? answer.deny.message : "A tap would have to wait.");
+  } catch (error) {
+    return no(describe(error));
+  }
+  const stop = (call.stop = new AbortController());
+  const forget = run.onAbort(() => stop.abort(run.signal.reason));
+  const work = Promise.resolve().then(() => perform(call, tool, call.input)).finally(forget);
+  run.ahead.set(key, { call, work, stop });
+  try {
+    const value = await work;
+    return { toolCallId: call.toolCallId, name: call.name, output: written(value), value, isError: false };
+  } catch (error) {
+    // The call itself will be made anew.
+    if (run.ahead.get(key)?.work === work) abandon(run, key);
+    return failure(call, codeOf(error, "cave_tool_failed"), describe(error));
+  }
+}
+
+/** Ends what was started ahead and nobody adopted: one, or all. */
+export function abandon(run: ToolHost, key?: string): void {
+  for (const [each, { call, stop }] of run.ahead) {
+    if (key !== undefined && each !== key) continue;
+    run.ahead.delete(each);
+    stop.abort(new CavemanError("cave_speculation_denied", { received: "nobody adopted it" }));
+    run.record("tool.speculated", { toolCallId: call.toolCallId, name: call.name, adopted: false });
+  }
+}
+
+/** What an identical read that was started ahead gives. */
+function adopted(call: Pending): Promise<unknown> | undefined {
+  const { run } = call;
+  const early = run.ahead.size > 0 && !call.parent && !call.speculative ? run.ahead.get(keyOf(call)) : undefined;
+  if (!early) return undefined;
+  run.ahead.delete(keyOf(call));
+  run.record("tool.speculated", { toolCallId: early.call.toolCallId, name: call.name, adopted: true });
+  return early.work;
+}
+
 /** Executes an admitted call. Never rejects: what goes wrong becomes a result the model can act on. */
 export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
   const call = admitted as Pending;
@@ -181,9 +245,7 @@ class Finished {
     this.#input = call.input;
     this.#result = outcome.isError ? outcome.output : raw;
   }
-  get argsDigest(): string {
-    return sha256(stable(this.#input));
-  }
+  get argsDigest(): string { return sha256(stable(this.#input)); }
   get resultDigest(): string {
     return sha256(this.isError ? textOf(this.#result as ToolOutput) : stable(this.#result));
   }
@@ -194,9 +256,12 @@ function perform(call: Pending, tool: Tool, input: unknown): unknown {
   // Whoever was told that the tool starts may have aborted the run.
   if (run.signal.aborted) throw asCaveman(run.signal.reason, "cave_run_aborted");
   if (call.recorded) return call.recorded(input);
+  const early = adopted(call);
+  if (early) return early;
   // Made when the tool first looks at its signal: most never do.
   let limit: AbortController | undefined;
   const signal = (): AbortSignal => {
+    if (call.stop) return call.stop.signal;
     if (!limit) {
       limit = new AbortController();
       if (run.signal.aborted) limit.abort(run.signal.reason);
@@ -208,8 +273,8 @@ function perform(call: Pending, tool: Tool, input: unknown): unknown {
   const answer = call.executorOf ? call.executorOf(input, signal()) : tool.execute(input, context);
   if (!isThenable(answer)) return answer;
   const late = (): CavemanError => new CavemanError("cave_tool_timeout", { place: `tool ${tool.name}`, expected: `an answer within ${tool.timeoutMs} ms`, received: "none" });
-  return race(answer, run, tool.timeoutMs, late).catch((error) => {
-    limit?.abort(error);
+  return race(answer, call.stop ? abortable(call.stop.signal) : run, tool.timeoutMs, late).catch((error) => {
+    (call.stop ?? limit)?.abort(error);
     throw error;
   });
 }

@@ -24,13 +24,9 @@ export class Message {
     return this.value.role;
   }
   /** UTF-8 bytes of the message as JSON. */
-  get bytes(): Bytes {
-    return (this.#bytes ??= bytes(Buffer.byteLength(serialise(this.value))));
-  }
+  get bytes(): Bytes { return (this.#bytes ??= bytes(Buffer.byteLength(serialise(this.value)))); }
   /** SHA-256 of the message as JSON. */
-  get digest(): string {
-    return (this.#digest ??= sha256(serialise(this.value)));
-  }
+  get digest(): string { return (this.#digest ??= sha256(serialise(this.value))); }
 }
 
 // A Buffer has turned itself into { type: "Buffer" } before the replacer sees it; `this[key]` is still the bytes.
@@ -69,13 +65,9 @@ export class View {
   get messages(): readonly Message[] {
     return this.#messages.length === this.length ? this.#messages : this.#messages.slice(0, this.length);
   }
-  at(index: number): Message | undefined {
-    return index < this.length ? this.#messages[index] : undefined;
-  }
+  at(index: number): Message | undefined { return index < this.length ? this.#messages[index] : undefined; }
   /** UTF-8 bytes of all messages: a sum of cached sizes. */
-  get bytes(): Bytes {
-    return bytes(this.bytesUpTo(this.length));
-  }
+  get bytes(): Bytes { return bytes(this.bytesUpTo(this.length)); }
   /** UTF-8 bytes of the first `count` messages. */
   bytesUpTo(count: number): number {
     const sums = this.#sums;
@@ -124,9 +116,7 @@ export class Transcript {
     this.#shown.push(message);
   }
   /** The current view. */
-  get view(): View {
-    return new View(this.#shown, this.#shown.length, this.#epoch, this.#sums);
-  }
+  get view(): View { return new View(this.#shown, this.#shown.length, this.#epoch, this.#sums); }
   /** Takes a rewritten view as the current one. @throws CavemanError `cave_transcript_illegal`. */
   adopt(view: View): void {
     assertLegal(view.messages);

@@ -3,7 +3,6 @@ import { z } from "zod";
 import {
   agent,
   type CallOptions,
-  createConversation,
   createKernel,
   definePlugin,
   illegality,
@@ -13,6 +12,7 @@ import {
   schema,
   tool,
 } from "../../kernel/index.ts";
+import { createConversation } from "../../plugins/conversation/index.ts";
 import { scripted } from "../../plugins/providers/scripted/index.ts";
 import { models, seededClock } from "../support/harness.ts";
 

@@ -140,6 +140,34 @@ describe("recall", () => {
   });
 });
 
+describe("among very many records", () => {
+  /** Of 6,000 records every one holds two of three common words; one holds all three, and one a rare word besides. */
+  const many = async (): Promise<MemoryEngine> => {
+    const storage = sqliteMemoryStorage(":memory:");
+    const common = ["server", "invoice", "customer"];
+    const texts = Array.from({ length: 6_000 }, (_, at) => `${common[at % 3]} ${common[(at + 1) % 3]} entry${at}`);
+    texts[1_234] = "server invoice customer: the one with all three";
+    texts[2_345] = "a lone heron";
+    await storage.add(texts.map((text, at) => ({ text, at: at + 1 })));
+    return createMemoryEngine({ scope, storage });
+  };
+
+  test("common words are found where they stand together", async () => {
+    const { hits } = await (await many()).search("customer invoice server", { limit: 1 });
+    expect(hits[0]?.text).toContain("all three");
+  });
+
+  test("a rare word in the query does not hide them", async () => {
+    const { hits } = await (await many()).search("heron customer invoice server", { limit: 1 });
+    expect(hits[0]?.text).toContain("all three");
+  });
+
+  test("a rare word is found by itself", async () => {
+    const { hits } = await (await many()).search("lone heron", { limit: 5 });
+    expect(hits.map(({ text }) => text)).toEqual(["a lone heron"]);
+  });
+});
+
 test("terms of a long unbroken text are bounded", () => {
   for (const text of ["a".repeat(100_000), "1".repeat(100_000), "ア".repeat(10_000)])
     for (const term of termsOf(text)) expect(term.text.length).toBeLessThanOrEqual(64);
