@@ -61,7 +61,7 @@ export function openDatabase(path: string): DatabaseSync {
 function prepare(database: DatabaseSync, memory: boolean): void {
   const read = (name: string): unknown => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
   if (!memory && read("journal_mode") !== "wal") database.exec("PRAGMA journal_mode = WAL");
-  database.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+  database.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -16000");
   database.exec(`PRAGMA max_page_count = ${Math.floor(MOST_BYTES / Number(read("page_size")))}`);
   const version = Number(read("user_version"));
   if (version === VERSION) return;

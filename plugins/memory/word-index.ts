@@ -3,12 +3,12 @@
  * candidates costs more than all else, and what it tells is counted afterwards, over the few candidates.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { distinct, type Weighted, weightOf } from "./relevance.ts";
+import { distinct, RELEVANCE_FLOOR, type Weighted, weightOf } from "./relevance.ts";
 import type { WordTable } from "./sqlite-database.ts";
 import { FORM, type Term, termsOf } from "./terms.ts";
 
 /** Most rows that the terms of one query may bring up together: a few milliseconds. */
-const MOST_ROWS = 2_500;
+const MOST_ROWS = 1_500;
 /** Counting the rows of a word takes as long as there are many, so counts above this are remembered for a while. */
 const MANY = 200;
 const MOST_REMEMBERED = 4_096;
@@ -43,6 +43,7 @@ interface Known {
 interface Arm {
   readonly word: string;
   readonly gain: number;
+  readonly rows: number;
 }
 
 export class WordIndex {
@@ -76,8 +77,11 @@ export class WordIndex {
   candidates(query: string, at: number): Candidates {
     const known = this.#known(distinct(termsOf(query)).slice(0, MOST_TERMS));
     const terms = known.map(({ term, weight }) => ({ ...term, weight }));
-    const arms = armsOf(known);
-    return { terms, rows: arms.length > 0 ? this.#byGain(arms, at) : this.#together(known, at) };
+    const { arms, left } = armsOf(known);
+    const rows = arms.length > 0 ? this.#byGain(arms, at) : [];
+    // Words that were too common to ask for one by one may answer together, when they are enough of the query.
+    const share = weightIn(left) / weightIn(known);
+    return { terms, rows: share >= RELEVANCE_FLOOR ? [...new Set([...rows, ...this.#together(left, at)])] : rows };
   }
 
   #known(terms: readonly Term[]): Known[] {
@@ -104,14 +108,20 @@ export class WordIndex {
     const { words, rows, alive } = this.#of;
     const each = `SELECT rowid AS row, ? AS gain FROM ${words} WHERE ${words} MATCH ?`;
     const gains = `SELECT row, sum(gain) AS gain FROM (${arms.map(() => each).join(" UNION ALL ")}) GROUP BY row`;
-    return this.#rows(
-      `SELECT row FROM (${gains}) JOIN ${rows} USING (row) WHERE ${alive} ORDER BY gain DESC, row DESC LIMIT ${CANDIDATES}`,
-      ...arms.flatMap(({ word, gain }) => [gain, quoted(word)]),
-      at,
-    );
+    const values = arms.flatMap(({ word, gain }) => [gain, quoted(word)]);
+    // To see whether a row still counts is to read it, so that is asked of the best alone, and of all when those have expired.
+    for (const most of [CANDIDATES * 4, MOST_ROWS]) {
+      const found = this.#rows(
+        `SELECT row FROM (${gains} ORDER BY gain DESC, row DESC LIMIT ${most}) JOIN ${rows} USING (row) WHERE ${alive} ORDER BY gain DESC, row DESC LIMIT ${CANDIDATES}`,
+        ...values,
+        at,
+      );
+      if (found.length === CANDIDATES || arms.reduce((sum, arm) => sum + arm.rows, 0) <= most) return found;
+    }
+    return [];
   }
 
-  /** For a query of common words alone: rows that hold several of them at once, the newest first. */
+  /** Rows that hold several common words at once, the newest first. */
   #together(known: readonly Known[], at: number): number[] {
     const { words, rows, alive } = this.#of;
     const common = known.filter(({ exact }) => exact > 0).sort((a, b) => a.exact - b.exact);
@@ -139,24 +149,27 @@ export class WordIndex {
  * The rarest words, as many as may bring up so many rows, then the forms of the rarest. A form of a word gains less than
  * the word itself.
  */
-function armsOf(known: readonly Known[]): Arm[] {
-  let left = MOST_ROWS;
+function armsOf(known: readonly Known[]): { readonly arms: readonly Arm[]; readonly left: readonly Known[] } {
+  let room = MOST_ROWS;
   const fits = (rows: number): boolean => {
-    if (rows === 0 || rows > left) return false;
-    left -= rows;
+    if (rows === 0 || rows > room) return false;
+    room -= rows;
     return true;
   };
   const exact = new Set([...known].sort((a, b) => a.exact - b.exact).filter((each) => fits(each.exact)));
   const forms = new Set([...known].sort((a, b) => a.forms - b.forms).filter((each) => fits(each.forms)));
-  return known.flatMap((each) => {
+  const arms = known.flatMap((each) => {
     const { term, weight } = each;
     const formed = term.stem !== undefined && forms.has(each);
     return [
-      ...(formed ? [{ word: BEGINNING + term.stem, gain: weight * FORM }] : []),
-      ...(exact.has(each) ? [{ word: term.text, gain: formed ? weight * (1 - FORM) : weight }] : []),
+      ...(formed ? [{ word: BEGINNING + term.stem, gain: weight * FORM, rows: each.forms }] : []),
+      ...(exact.has(each) ? [{ word: term.text, gain: formed ? weight * (1 - FORM) : weight, rows: each.exact }] : []),
     ];
   });
+  return { arms, left: known.filter((each) => each.exact > 0 && !exact.has(each) && !forms.has(each)) };
 }
+
+const weightIn = (known: readonly Known[]): number => known.reduce((sum, { weight }) => sum + weight, 0);
 
 const wordsOf = (text: string): string =>
   termsOf(text)

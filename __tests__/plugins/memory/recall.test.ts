@@ -141,30 +141,42 @@ describe("recall", () => {
 });
 
 describe("among very many records", () => {
-  /** Of 6,000 records every one holds two of three common words; one holds all three, and one a rare word besides. */
-  const many = async (): Promise<MemoryEngine> => {
+  /** Each of four words is in one record of twelve, too many to look at; one record holds all four, one a rare word. */
+  const common = ["server", "invoice", "customer", "branch"];
+  const texts = Array.from({ length: 20_000 }, (_, at) => `${common[at % 12] ?? "filler"} entry${at}`);
+  texts[1_234] = "branch server invoice customer: the one with all four";
+  texts[2_345] = "a lone heron";
+  let crowded: MemoryEngine;
+  beforeAll(async () => {
     const storage = sqliteMemoryStorage(":memory:");
-    const common = ["server", "invoice", "customer"];
-    const texts = Array.from({ length: 6_000 }, (_, at) => `${common[at % 3]} ${common[(at + 1) % 3]} entry${at}`);
-    texts[1_234] = "server invoice customer: the one with all three";
-    texts[2_345] = "a lone heron";
     await storage.add(texts.map((text, at) => ({ text, at: at + 1 })));
-    return createMemoryEngine({ scope, storage });
-  };
+    crowded = createMemoryEngine({ scope, storage });
+  });
 
   test("common words are found where they stand together", async () => {
-    const { hits } = await (await many()).search("customer invoice server", { limit: 1 });
-    expect(hits[0]?.text).toContain("all three");
+    const { hits } = await crowded.search("customer branch invoice server", { limit: 1 });
+    expect(hits[0]?.text).toContain("all four");
   });
 
   test("a rare word in the query does not hide them", async () => {
-    const { hits } = await (await many()).search("heron customer invoice server", { limit: 1 });
-    expect(hits[0]?.text).toContain("all three");
+    const { hits } = await crowded.search("heron, customer, branch, invoice, server", { limit: 2 });
+    expect(hits.map(({ text }) => text).sort()).toEqual(["a lone heron", texts[1_234]]);
   });
 
   test("a rare word is found by itself", async () => {
-    const { hits } = await (await many()).search("lone heron", { limit: 5 });
+    const { hits } = await crowded.search("lone heron", { limit: 5 });
     expect(hits.map(({ text }) => text)).toEqual(["a lone heron"]);
+  });
+
+  test("what has expired, and is still in the index, hides nothing", async () => {
+    const storage = sqliteMemoryStorage(":memory:");
+    await storage.add([{ text: "the walrus sleeps", at: 1 }]);
+    await storage.add(
+      Array.from({ length: 300 }, (_, at) => ({ text: `the walrus sleeps, note ${at}`, at: 2, expiresAt: 3 })),
+    );
+    expect((await storage.search("walrus sleeps", { limit: 5, at: 10 })).map(({ record }) => record.text)).toEqual([
+      "the walrus sleeps",
+    ]);
   });
 });
 
