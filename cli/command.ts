@@ -1,4 +1,5 @@
 /** What a command is: plain data and one function, so that the help text loads neither kernel nor plugins. */
+import type { Run } from "../kernel/contract.ts";
 import type { Terminal } from "./render/terminal.ts";
 
 export interface Option {
@@ -17,9 +18,13 @@ export interface CommandSpec {
   readonly positionals: Readonly<Record<string, string>>;
   readonly options: Readonly<Record<string, Option>>;
 }
-/** A command's own module: gives the exit code. */
+/** A run without a model, on the plugins that keep and shorten text: for the commands of plugins that need their services. */
+export interface CommandHost {
+  open(): Promise<{ readonly run: Run; close(): Promise<unknown> }>;
+}
+/** A command's own module: gives the exit code. `host` is there for commands that plugins bring. */
 export interface CommandModule {
-  readonly execute: (args: Args, terminal: Terminal) => Promise<number>;
+  readonly execute: (args: Args, terminal: Terminal, host?: CommandHost) => Promise<number>;
 }
 export interface Command extends CommandSpec {
   readonly load: () => Promise<CommandModule>;

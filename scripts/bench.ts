@@ -11,14 +11,21 @@ const { values, positionals } = parseArgs({
   options: { json: { type: "boolean", default: false }, peers: { type: "boolean", default: false } },
 });
 
-const digits = { ms: 4, MB: 1, x: 2 } as const;
+const digits = { ms: 4, MB: 1, x: 2, "MB/s": 1 } as const;
 const amount = (value: number, unit: Row["unit"]): string =>
   `${value.toFixed(unit === "ms" && value >= 1 ? 1 : digits[unit])} ${unit}`;
 
-function line({ what, unit, value, bar, why }: Row): string {
+function line({ what, unit, value, bar, least, why }: Row): string {
   const said = value === undefined ? "not measured" : amount(value, unit);
-  const limit = bar === undefined ? "" : `<= ${bar} ${unit}`;
-  const verdict = value === undefined ? (why ?? "") : bar === undefined ? "" : value <= bar ? "ok" : "OVER";
+  const limit = bar !== undefined ? `<= ${bar} ${unit}` : least !== undefined ? `>= ${least} ${unit}` : "";
+  const verdict =
+    value === undefined
+      ? (why ?? "")
+      : bar !== undefined && value > bar
+        ? "OVER"
+        : least !== undefined && value < least
+          ? "UNDER"
+          : limit && "ok";
   return `${what.padEnd(62)}${said.padStart(14)}  ${limit.padEnd(12)}${verdict}`.trimEnd();
 }
 

@@ -22,7 +22,7 @@ const entryPoints = [
 ];
 
 /** Loaded only by what needs them, or shipping files of their own: they stay dependencies of the package. */
-const external = ["yaml", "@ai-sdk/*", "cosmiconfig"];
+const external = ["yaml", "@ai-sdk/*", "cosmiconfig", "web-tree-sitter"];
 
 /** CommonJS code inside an ES module bundle still asks for built-ins through require. */
 const banner = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
@@ -120,10 +120,19 @@ async function copyAssets(assets: Iterable<string>): Promise<void> {
   }
 }
 
+/** The grammars of the code compressor: they come from packages that a user does not install. */
+async function copyGrammars(): Promise<void> {
+  const { grammarFiles } = await import("../plugins/compression/code/grammars.ts");
+  const to = join(dist, "grammars");
+  await mkdir(to, { recursive: true });
+  await Promise.all(grammarFiles.map(([from, file]) => cp(join(root, "node_modules", from, file), join(to, file))));
+}
+
 const started = performance.now();
 const placement = new Placement();
 await rm(dist, { recursive: true, force: true });
 await Promise.all([bundle(placement), declarations()]);
 await copyAssets(placement.assets);
+await copyGrammars();
 await chmod(join(dist, "cli", "main.js"), 0o755);
 console.log(`built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s`);

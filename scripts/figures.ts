@@ -21,7 +21,7 @@ const figures: Readonly<Record<string, string>> = {
   "standard-against-ai": "peers.standard/ai.10",
 };
 
-interface Figure extends Pick<Row, "what" | "unit" | "bar"> {
+interface Figure extends Pick<Row, "what" | "unit" | "bar" | "least"> {
   /** Null when it was not measured. */
   readonly value: number | null;
 }
@@ -45,8 +45,17 @@ async function main(): Promise<void> {
   const found = wanted.map(([name, id]): [string, Figure] => {
     const row = rows.find((each) => each.id === id);
     if (!row) return [name, { what: `${id}: there is no dist/: npm run build`, unit: "ms", value: null }];
-    const { what, unit, value, bar } = row;
-    return [name, { what, unit, value: value ?? null, ...(bar === undefined ? {} : { bar }) }];
+    const { what, unit, value, bar, least } = row;
+    return [
+      name,
+      {
+        what,
+        unit,
+        value: value ?? null,
+        ...(bar === undefined ? {} : { bar }),
+        ...(least === undefined ? {} : { least }),
+      },
+    ];
   });
   if (values.json) console.log(JSON.stringify(Object.fromEntries(found), null, 2));
   else

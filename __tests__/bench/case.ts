@@ -5,11 +5,13 @@ export interface Row {
   /** Its name in JSON and for figures: `case.what`. */
   readonly id: string;
   readonly what: string;
-  readonly unit: "ms" | "MB" | "x";
+  readonly unit: "ms" | "MB" | "x" | "MB/s";
   /** Undefined when it was not measured; `why` then says the reason. */
   readonly value?: number;
   /** The most it may be. */
   readonly bar?: number;
+  /** The least it may be. */
+  readonly least?: number;
   readonly why?: string;
 }
 
