@@ -1,6 +1,6 @@
 /** A run of ten times its context window, and what becomes of ten commitments planted along the way. */
 import { describe, expect, test } from "@jest/globals";
-import { createConversation } from "../../../kernel/index.ts";
+import { createConversation } from "../../../plugins/conversation/index.ts";
 import { recoveryStore, textsOf } from "../context-editing/stores.ts";
 import { capsuleFor } from "./summarisers.ts";
 import {

@@ -1,17 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, jest, test } from "@jest/globals";
-import {
-  agent,
-  createConversation,
-  createKernel,
-  frameworkTool,
-  type Run,
-  type RunOptions,
-  schema,
-  subagent,
-  type Tool,
-  tool,
-} from "../../../kernel/index.ts";
+import { agent, createKernel, frameworkTool, type Run, type RunOptions, schema, subagent, type Tool, tool } from "../../../kernel/index.ts";
+import { createConversation } from "../../../plugins/conversation/index.ts";
 import {
   type ApprovalAnswer,
   type ApprovalRequest,

@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import {
-  agent,
-  createConversation,
-  createKernel,
-  definePlugin,
-  type RunOptions,
-  schema,
-  tool,
-} from "../../../kernel/index.ts";
+import { agent, createKernel, definePlugin, type RunOptions, schema, tool } from "../../../kernel/index.ts";
+import { createConversation } from "../../../plugins/conversation/index.ts";
 import { decorated, dialectOf, MAX_MARKS, marking, placeMarks } from "../../../plugins/prefix/hints.ts";
 import { prefix } from "../../../plugins/prefix/index.ts";
 import { pricing } from "../../../plugins/pricing/index.ts";

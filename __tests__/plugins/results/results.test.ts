@@ -1,23 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { createCaveman } from "../../../index.ts";
-import {
-  agent,
-  artifact,
-  createConversation,
-  createKernel,
-  definePlugin,
-  illegality,
-  type Plugin,
-  type PluginFactory,
-  type ResultPolicy,
-  type Run,
-  type RunOptions,
-  schema,
-  type Tool,
-  type ToolOutput,
-  textOf,
-  tool,
-} from "../../../kernel/index.ts";
+import { agent, artifact, createKernel, definePlugin, illegality, type Plugin, type PluginFactory, type ResultPolicy, type Run, type RunOptions, schema, type Tool, type ToolOutput, textOf, tool } from "../../../kernel/index.ts";
+import { createConversation } from "../../../plugins/conversation/index.ts";
 import { breakers } from "../../../plugins/breakers/index.ts";
 import { type Script, scripted } from "../../../plugins/providers/scripted/index.ts";
 import { results } from "../../../plugins/results/index.ts";
