@@ -1,7 +1,6 @@
 /** The session at a terminal: prompt, turn, bill, prompt. */
 import type { CodingSession } from "../../plugins/coding/index.ts";
 import { EXIT } from "../command.ts";
-import { printError } from "../render/error.ts";
 import type { History } from "./history.ts";
 import type { Keyboard } from "./keyboard.ts";
 import { MODES, type Mode } from "./mode.ts";
@@ -9,7 +8,7 @@ import { printableLine } from "./printable.ts";
 import { prompt } from "./prompt.ts";
 import type { Screen } from "./screen.ts";
 import { isSlashCommand, runSlashCommand, type SessionContext, slashCommands } from "./slash-commands.ts";
-import { safely, shownTurn } from "./turn.ts";
+import { sayError, shownTurn } from "./turn.ts";
 import { TurnView } from "./turn-view.ts";
 
 /** The turn that runs now: who is told of its events, and how it is stopped. */
@@ -70,12 +69,14 @@ export async function interactive(terminal: Interactive): Promise<number> {
       } else await oneTurn(session, words, terminal);
     } catch (error) {
       // What is refused before it starts ends no session.
-      printError(error, safely(screen));
+      sayError(error, screen);
     }
   }
   await history.flush();
+  // In one piece, so that it can be copied.
+  const goOn = `caveman code --workspace ${quoted(session.agent.workspace)} --resume ${session.id}`;
   if (session.turns > 0 && session.path !== undefined)
-    screen.say(`to go on: caveman code --workspace ${quoted(session.agent.workspace)} --resume ${session.id}`, "dim");
+    screen.line(screen.style("dim", printableLine(`to go on: ${goOn}`)));
   return EXIT.done;
 }
 

@@ -3,7 +3,7 @@ import { toNumber } from "../../catalog/money.ts";
 import { type CodingSession, type CodingTurn, cacheShareOf } from "../../plugins/coding/index.ts";
 import { EXIT } from "../command.ts";
 import { errorJson } from "../render/error.ts";
-import { onlyStyles, printable } from "./printable.ts";
+import { onlyStyles, printable, printableJson } from "./printable.ts";
 import type { Screen } from "./screen.ts";
 import { shownTurn } from "./turn.ts";
 import type { TurnView } from "./turn-view.ts";
@@ -20,7 +20,7 @@ export interface OneShot {
 export async function oneShot({ session, words, screen, view, signal, json }: OneShot): Promise<number> {
   const turn = await shownTurn(session, words, { screen, view, signal });
   const { terminal } = screen;
-  if (json) terminal.out(`${JSON.stringify(report(session, turn, view), null, 2)}\n`);
+  if (json) terminal.out(`${printableJson(JSON.stringify(report(session, turn, view), null, 2))}\n`);
   else if (!terminal.person && turn.text !== "") terminal.out(`${onlyStyles(printable(turn.text))}\n`);
   if (signal.aborted) return EXIT.interrupted;
   if (turn.error) return EXIT.failed;

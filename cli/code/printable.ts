@@ -28,6 +28,16 @@ function mark(character: string): string {
   return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
 }
 
+/** JSON that says the same, with what a terminal would act on written as escapes. */
+export const printableJson = (json: string): string =>
+  json.replace(UNPRINTABLE, (character) =>
+    KEPT.has(character)
+      ? character
+      : [...Array(character.length).keys()]
+          .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`)
+          .join(""),
+  );
+
 /** The same for text that comes in pieces: a pair of code units or of CR and LF may be cut between two of them. */
 export class PrintableStream {
   #held = "";

@@ -3,8 +3,9 @@ import type { Terminal } from "../render/terminal.ts";
 import { folded } from "./columns.ts";
 import { onlyStyles, printable } from "./printable.ts";
 
-/** Columns and rows where the terminal does not say. */
+/** Columns and rows where the terminal does not say. In a pipe lines are as long as they are. */
 const COLUMNS = 80;
+const PIPE_COLUMNS = 100_000;
 const ROWS = 24;
 
 export class Screen {
@@ -36,7 +37,7 @@ export class Screen {
   }
 
   get columns(): number {
-    return Math.max(8, this.#size().columns || COLUMNS);
+    return Math.max(8, this.#size().columns || (this.terminal.person ? COLUMNS : PIPE_COLUMNS));
   }
   get rows(): number {
     return Math.max(2, this.#size().rows || ROWS);

@@ -138,11 +138,8 @@ export class TurnView {
   #denied({ toolCallId, name, code, reason, answer }: Extract<SessionEvent, { type: "tool_denied" }>): void {
     const why = answer === undefined ? (reason ?? code) : (WHY[answer] ?? answer);
     this.denied.push({ name, reason: reason ?? code });
-    this.#line(
-      this.#screen.style("yellow", "⊘"),
-      `${printableLine(name)} ${this.#asked.get(toolCallId) ?? ""}`.trim(),
-      `refused: ${why}`,
-    );
+    const about = `${printableLine(name)} ${this.#asked.get(toolCallId) ?? ""}`.trim();
+    this.#screen.say(`  ⊘ ${about}  refused: ${why}`, "yellow");
   }
 
   #dim(text: string, indent = 2): void {

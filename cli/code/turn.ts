@@ -1,8 +1,8 @@
 /** One turn on a screen: shown while it runs, then its bill. */
 import type { CodingSession, CodingTurn } from "../../plugins/coding/index.ts";
-import { printError } from "../render/error.ts";
+import { coded } from "../render/error.ts";
 import { billLine } from "./bill-lines.ts";
-import { onlyStyles, printable } from "./printable.ts";
+import { printableLine } from "./printable.ts";
 import type { Screen } from "./screen.ts";
 import type { TurnView } from "./turn-view.ts";
 import { watch } from "./watchers.ts";
@@ -19,7 +19,7 @@ export async function shownTurn(
   try {
     const turn = await session.turn(words, { signal });
     if (turn.stopReason === "aborted") screen.say("  stopped; the next turn is told what was done", "yellow");
-    else if (turn.error) printError(turn.error, safely(screen));
+    else if (turn.error) sayError(turn.error, screen);
     else if (turn.stopReason !== "complete") screen.say(`  stopped: ${turn.stopReason.replaceAll("_", " ")}`, "yellow");
     screen.say(`  ${billLine(turn.bill, turn.remaining)}`, "dim");
     return turn;
@@ -28,9 +28,9 @@ export async function shownTurn(
   }
 }
 
-/** Errors may quote what a provider or a tool said. */
-export const safely = (screen: Screen) => ({
-  ...screen.terminal,
-  style: (style: Parameters<Screen["style"]>[0], text: string) => screen.style(style, printable(text)),
-  err: (text: string) => screen.line(onlyStyles(text).trimEnd()),
-});
+/** An error on a screen: it may quote what a provider, a tool or a file said. */
+export function sayError(error: unknown, screen: Screen): void {
+  const { code, message, remedy } = coded(error);
+  screen.say(`${code}: ${printableLine(message)}`, "red");
+  if (remedy) screen.say(`  → ${printableLine(remedy)}`, "dim");
+}

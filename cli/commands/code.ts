@@ -6,12 +6,23 @@ import { workspaceOf } from "../../plugins/coding/index.ts";
 import { allowed } from "../code/assemble.ts";
 import { createCodingAgent, runCodingSession } from "../code/index.ts";
 import { exampleCopy, exampleModel, isExampleCopy } from "../code/offline.ts";
-import { type Args, text } from "../command.ts";
-import { usage } from "../errors.ts";
+import { Screen } from "../code/screen.ts";
+import { sayError } from "../code/turn.ts";
+import { type Args, EXIT, text } from "../command.ts";
+import { isUsageError, usage } from "../errors.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { CREDENTIALS, credentialsIn } from "../simulated.ts";
 
 export async function execute(args: Args, terminal: Terminal): Promise<number> {
+  try {
+    return await code(args, terminal);
+  } catch (error) {
+    sayError(error, new Screen(terminal));
+    return isUsageError(error) ? EXIT.usage : EXIT.failed;
+  }
+}
+
+async function code(args: Args, terminal: Terminal): Promise<number> {
   const maxUsd = args["max-usd"];
   if (maxUsd !== undefined && !(typeof maxUsd === "number" && Number.isFinite(maxUsd) && maxUsd > 0))
     throw usage("--max-usd must be a positive number of dollars", "For example --max-usd 0.50.");
