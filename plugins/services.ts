@@ -6,6 +6,7 @@ import type { Row } from "../catalog/row.ts";
 import {
   type CallId,
   defineService,
+  type Hold,
   type Message,
   type ModelSpec,
   type ResolvedModel,
@@ -130,6 +131,13 @@ export interface Pricing {
   ceiling(model: PricedModel, inputTokens: number, outputTokens: number, at: number): Price;
 }
 export const Pricing = defineService<Pricing>("pricing");
+
+/** What a budget in dollars set aside for an attempt: `plugins/budget`. One a run. */
+export interface DollarHolds {
+  /** Units of 1e-12 USD among these holds; undefined when no dollars were held. */
+  heldIn(holds: readonly Hold[]): bigint | undefined;
+}
+export const DollarHolds = defineService<DollarHolds>("dollar-holds");
 
 /** How the account behind a model is billed. */
 export type Regime = "metered" | "subscription" | "unknown";
@@ -258,6 +266,8 @@ export interface Originals {
     text: string,
     about: { readonly toolName: string; readonly by: string; readonly whole?: boolean },
   ): string | undefined;
+  /** What a marker in the place of a text must say of the handles in it, and whether that names all of them. */
+  carriedBy(text: string): { readonly words: string; readonly complete: boolean };
 }
 export const Originals = defineService<Originals>("originals");
 

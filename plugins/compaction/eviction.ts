@@ -54,9 +54,13 @@ export class Eviction {
 
   #cite(evictable: Evictable, again: boolean): Cited[] {
     const { toolName, text } = evictable;
-    const call = this.#parts.originals.keep(text, { toolName, by: OWNER });
-    if (call !== undefined) return [{ evictable, citation: citationOf(evictable, `Read it back whole with ${call}.`) }];
-    return again ? [{ evictable, citation: citationOf(evictable, `Call ${toolName} again if you need it.`) }] : [];
+    const { originals } = this.#parts;
+    const { words, complete } = originals.carriedBy(text);
+    const cited = (way: string): Cited[] => [{ evictable, citation: citationOf(evictable, `${way}${words}`) }];
+    const call = originals.keep(text, { toolName, by: OWNER });
+    if (call !== undefined) return cited(`Read it back whole with ${call}.`);
+    // Called again it gives none of the handles it carried: the citation must name them all.
+    return again && complete ? cited(`Call ${toolName} again if you need it.`) : [];
   }
   #made(work: Work, cited: readonly Cited[]): Rewrite {
     const digests = cited.map(({ evictable: { index } }) => work.messages[index]?.digest ?? "");

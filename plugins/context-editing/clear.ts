@@ -3,6 +3,7 @@
  * little. One deep clear breaks the prompt cache once; many small ones would break it at every call.
  */
 import type { Message } from "../../kernel/index.ts";
+import { carriedHandles } from "./carried-handles.ts";
 import { isMarker, MARKER_BYTES, markerOf, type PageBack } from "./marker.ts";
 import {
   isText,
@@ -101,11 +102,16 @@ export interface Cleared extends Occurrence {
   readonly marker: string;
 }
 
+/** Calling the tool again gives a result anew, and none of the handles the old one carried: its marker must name them. */
+export const againOf = ({ toolName }: ToolResult, text: string): PageBack | undefined =>
+  carriedHandles(text).complete ? { again: toolName } : undefined;
+
 /** Stores what is about to go and composes its markers. What cannot be stored is left out, and so stays in the view. */
 export function compose(clears: readonly Occurrence[], persist: Persist | undefined): Cleared[] {
   return clears.flatMap((clear) => {
     const { result } = clear;
-    const way: PageBack | undefined = persist ? persist(result, textOfResult(result)) : { again: result.toolName };
+    const text = textOfResult(result);
+    const way = persist ? persist(result, text) : againOf(result, text);
     return way ? [{ ...clear, marker: markerOf(result, way) }] : [];
   });
 }

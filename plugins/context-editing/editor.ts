@@ -14,6 +14,7 @@ import {
 } from "../../kernel/index.ts";
 import { Models, type Originals, ProviderFaults } from "../services.ts";
 import {
+  againOf,
   type Cleared,
   COMPACTABLE_TOOLS,
   clearable,
@@ -246,10 +247,11 @@ export class Editor {
   }
 
   /** Keeps a result's exact text and says how the model reads it back. */
-  #persist({ toolName }: ToolResult, text: string): PageBack | undefined {
+  #persist(result: ToolResult, text: string): PageBack | undefined {
+    const { toolName } = result;
     const call = this.#originals.keep(text, { toolName, by: OWNER });
     if (call !== undefined) return { call };
-    return this.#run.tools.get(toolName)?.effect === "read" ? { again: toolName } : undefined;
+    return this.#run.tools.get(toolName)?.effect === "read" ? againOf(result, text) : undefined;
   }
 
   #announce(model: ResolvedModel): void {

@@ -1,6 +1,7 @@
 /** Keeps what leaves the view, exactly: durably where there is a recovery store, else in memory while the run lasts. */
 import type { Run } from "../../kernel/index.ts";
 import { type Originals, Recovery, StoredOutputs } from "../services.ts";
+import { type CarriedHandles, carriedHandles } from "./carried-handles.ts";
 
 /** The tool that gives originals back: what it said can be asked for again, and is never stored a second time. */
 const RETRIEVE = "cave_retrieve";
@@ -27,9 +28,15 @@ export class RunOriginals implements Originals {
       const handle = recovery.keep(original, { contentType, by });
       const call = `${RETRIEVE}(${JSON.stringify({ recovery_handle: handle })})`;
       if (handle !== undefined) return wrapped ? `${call} as one JSON string` : call;
+      // Memory ends with the process, the originals behind these handles do not: only what still names them may go.
+      const { words, complete } = carriedHandles(text);
+      if (whole ? words !== "" : !complete) return undefined;
     }
     const handle = this.#outputs?.keep(text, toolName);
     return handle === undefined ? undefined : `read_tool_output(${JSON.stringify({ handle })})`;
+  }
+  carriedBy(text: string): CarriedHandles {
+    return carriedHandles(text);
   }
 
   // A store is of use only when the model has the tool that reads from it.

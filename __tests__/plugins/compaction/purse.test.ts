@@ -67,10 +67,11 @@ test("a child outlives its own window; its summaries stand on its receipt and ar
   const { model, stats } = worker(20, (instruction) => ({ text: JSON.stringify(capsuleFor(instruction)) }), {
     prose: 4_000,
   });
-  const child = agent({ id: "child", instructions: "Look.", model, tools: [look] });
+  const child = agent({ id: "child", instructions: "Look.", model, tools: [look], sandbox: "host" });
   const parent = agent({
     id: "parent",
     instructions: "Delegate.",
+    sandbox: "host",
     model: scripted([{ toolCalls: [{ name: "ask", input: { task: "Look around" } }] }, { text: "done" }]),
     tools: [subagent({ name: "ask", description: "Asks.", agent: child, maxTokens: 2_000_000 })],
   });

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createCaveman } from "../../../index.ts";
-import { agent, CavemanError, createConversation, type RunOptions } from "../../../kernel/index.ts";
+import { agent, CavemanError, type RunOptions } from "../../../kernel/index.ts";
 import { compaction } from "../../../plugins/compaction/index.ts";
 import { settingsOf } from "../../../plugins/compaction/options.ts";
 import { contextEditing } from "../../../plugins/context-editing/index.ts";
+import { createConversation } from "../../../plugins/conversation/index.ts";
 import { scripted } from "../../../plugins/providers/scripted/index.ts";
 import { recovery } from "../../../plugins/recovery/index.ts";
 import { results } from "../../../plugins/results/index.ts";
@@ -28,7 +29,7 @@ const stack = () =>
   });
 const truthful = (instruction: string) => ({ text: JSON.stringify(capsuleFor(instruction)) });
 const of = (model: ReturnType<typeof scripted>) =>
-  agent({ id: "worker", instructions: "Be brief.", model, tools: [look] });
+  agent({ id: "worker", instructions: "Be brief.", model, tools: [look], sandbox: "host" });
 
 describe("ten windows on the standard preset with a store on disk", () => {
   test("complete, generation after generation; the model reads back what left it, also after a restart", async () => {

@@ -2,7 +2,6 @@
 import { describe, expect, test } from "@jest/globals";
 import {
   agent,
-  createConversation,
   createKernel,
   definePlugin,
   illegality,
@@ -20,6 +19,7 @@ import {
   View,
 } from "../../../kernel/index.ts";
 import { contextEditing } from "../../../plugins/context-editing/index.ts";
+import { createConversation } from "../../../plugins/conversation/index.ts";
 import { pricing } from "../../../plugins/pricing/index.ts";
 import { providers } from "../../../plugins/providers/index.ts";
 import { type Script, type ScriptStep, scripted } from "../../../plugins/providers/scripted/index.ts";
