@@ -197,3 +197,9 @@ export function largestFit(
 /** The budget's own hold among those of an attempt. */
 export const holdOf = (holds: readonly Hold[]): Hold<bigint> | undefined =>
   holds.find((entry) => entry.owner === OWNER && entry.state === "open") as Hold<bigint> | undefined;
+
+/** What the budget set aside for an attempt, settled or not. */
+export const heldIn = (holds: readonly Hold[]): bigint | undefined => {
+  const amount = holds.find((entry) => entry.owner === OWNER)?.amount;
+  return typeof amount === "bigint" ? amount : undefined;
+};

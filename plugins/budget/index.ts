@@ -5,8 +5,8 @@
  */
 import { Type } from "@sinclair/typebox";
 import { type Denial, definePlugin, type Run, type SettledCall, type ToolCall } from "../../kernel/index.ts";
-import { Pricing } from "../services.ts";
-import { admit, holdOf, OWNER } from "./admission.ts";
+import { DollarHolds, Pricing } from "../services.ts";
+import { admit, heldIn, holdOf, OWNER } from "./admission.ts";
 import type { BudgetController } from "./controller.ts";
 import { errors } from "./errors.ts";
 import type { OnBudgetExhausted, RunBudget } from "./options.ts";
@@ -89,6 +89,10 @@ export const budget = definePlugin({
       return state;
     });
 
+    kernel.provide(DollarHolds, (run) => ({
+      heldIn: (holds) => (stateOf(run)?.plan.denomination === "usd" ? heldIn(holds) : undefined),
+    }));
+
     // A handler may wait for a person.
     kernel.hooks.reserve.tap({ name: "budget", stage: "hold", timeoutMs: Number.POSITIVE_INFINITY }, (call) => {
       const state = stateOf(call.run);
@@ -124,7 +128,10 @@ function settle(settled: SettledCall, state: State): void {
   }
 }
 
-/** What was really billed, or undefined when nobody knows and the whole hold is booked. */
+/**
+ * What was really billed, or undefined when nobody knows and the whole hold is booked: what was received bounds nothing,
+ * since a vendor bills thinking it does not send and text it had written when the stream ended.
+ */
 function actualOf({ frozen, usage, basis, run }: SettledCall, { plan }: State): bigint | undefined {
   if (basis === "bound") return undefined;
   if (plan.denomination === "tokens") return BigInt(usage.input + usage.output);

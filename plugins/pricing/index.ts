@@ -6,7 +6,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Row } from "../../catalog/index.ts";
 import { definePlugin, type SettledCall } from "../../kernel/index.ts";
-import { type Price, Pricing } from "../services.ts";
+import { DollarHolds, type Price, Pricing } from "../services.ts";
 import { priceList } from "./price-list.ts";
 
 export const pricing = definePlugin({
@@ -50,11 +50,17 @@ export const pricing = definePlugin({
   },
 });
 
-function priceOf({ frozen: { model, at }, usage, basis, sent, replayed }: SettledCall, prices: Pricing): Price {
+function priceOf(settled: SettledCall, prices: Pricing): Price {
+  const { usage, basis, sent, replayed, run, holds } = settled;
+  const { model, at } = settled.frozen;
   if (replayed || !sent) {
     const row = prices.row(model);
     return { pico: 0n, basis: row && row.provenance.source === "user" ? "private" : "public_catalog" };
   }
-  // Nobody said which rate applied, so a bound takes the worst.
-  return basis === "bound" ? prices.ceiling(model, usage.input, usage.output, at) : prices.cost(model, usage, at);
+  if (basis !== "bound") return prices.cost(model, usage, at);
+  // Nobody said which rate applied, so a bound takes the worst. A budget in dollars books what it held for the call, which
+  // counts what a vendor adds and all that it was allowed to write; a receipt of the same call says the same.
+  const bound = prices.ceiling(model, usage.input, usage.output, at);
+  const held = "pico" in bound ? run.find(DollarHolds)?.heldIn(holds) : undefined;
+  return "pico" in bound && held !== undefined ? { ...bound, pico: held } : bound;
 }

@@ -19,6 +19,7 @@ import { budget, createBudgetController } from "../../../plugins/budget/index.ts
 import { limits } from "../../../plugins/limits/index.ts";
 import { pricing } from "../../../plugins/pricing/index.ts";
 import { type ScriptStep, scripted } from "../../../plugins/providers/scripted/index.ts";
+import { foldReceipt, usdOf } from "../../../plugins/receipt/index.ts";
 import { Credentials } from "../../../plugins/services.ts";
 import { subagents } from "../../../plugins/subagents/index.ts";
 import { models } from "../../support/harness.ts";
@@ -271,6 +272,61 @@ describe("a budget", () => {
     });
     expect(closed(refused.run)?.spent).toBe("0");
     settledTidily(refused.run);
+  });
+});
+
+describe("a call that nobody reported", () => {
+  test.each<[string, ScriptStep, boolean]>([
+    ["is cut in the middle", { text: "half of it", error: { when: "cut" } }, false],
+    ["is aborted in the middle of its stream", { text: "word ".repeat(200) }, true],
+    ["is aborted before anything came", { text: "never", delayMs: 5_000 }, true],
+  ])("%s costs what its budget held for it, on the receipt too, alone or in a child", async (_what, step, aborted) => {
+    for (const inChild of [false, true]) {
+      const stop = new AbortController();
+      const last = of(scripted([step], HAIKU), [], 2_000);
+      const kid = subagent({ name: "kid", description: "Does a part.", agent: last });
+      const root = inChild
+        ? of(
+            scripted(
+              [
+                { toolCalls: [{ name: "kid", input: { task: "part" } }], usage: { input: 100, output: 10 } },
+                { text: "done", usage: { input: 50, output: 5 } },
+              ],
+              HAIKU,
+            ),
+            [kid],
+            1_000,
+          )
+        : last;
+      const timer = aborted ? setTimeout(() => stop.abort(), 500) : undefined;
+      const { run, done } = kernel.start(root, "go", { budget: { maxUsd: 1 }, signal: stop.signal }, ({ type }) => {
+        if (aborted && type === "text_delta") stop.abort();
+      });
+      await done;
+      clearTimeout(timer);
+      const bound = all(run)
+        .flatMap((each) => each.ledger.of("call.settled"))
+        .filter(({ basis }) => basis === "bound");
+      expect(bound).toHaveLength(1);
+      const spent = BigInt(closed(run)?.spent ?? 0);
+      expect(spentBy(run)).toBe(spent);
+      expect(foldReceipt(run)).toMatchObject({ totalEstimatedUsd: usdOf(spent), spent: usdOf(spent) });
+      // All 2,000 tokens it was allowed may have been written: at $5 a million, 10,000 millionths for the output alone.
+      expect(spent).toBeGreaterThan(10_000_000_000n);
+      settledTidily(run);
+    }
+  });
+  test("without a budget, or under one of tokens, is priced at the bound of what was sent", async () => {
+    for (const options of [{}, { budget: { maxTokens: 50_000 } }]) {
+      const { run } = await go(
+        of(scripted([{ text: "half of it", error: { when: "cut" } }], HAIKU), [], 2_000),
+        options,
+      );
+      const [settled] = run.ledger.of("call.settled");
+      const input = BigInt(settled?.usage.input ?? 0);
+      // The worst input rate is that of a write to the hour-long cache, $2 a million.
+      expect(spentBy(run)).toBe(input * 2_000_000n + 2_000n * 5_000_000n);
+    }
   });
 });
 
@@ -595,7 +651,7 @@ describe("subagent caps", () => {
       description: "Reads.",
       input: schema.object({}),
       effect: "read",
-      execute: () => "word ".repeat(2_000),
+      execute: () => "word ".repeat(200),
     });
     const reader = scripted([caller("echo", { input: 40, output: 5 }), { text: "never" }], HAIKU);
     const { run } = await go(

@@ -156,6 +156,11 @@ function check({ run, reported }: Awaited<ReturnType<typeof play>>, { honest, de
   const unreported = settled.filter(({ basis, sent }) => basis === "bound" && sent).length;
   const cutShort = runs.some(({ signal }) => signal.aborted);
   if (!cutShort) expect(unreported > 0 ? spent > reported : spent === reported).toBe(true);
+  // Each amount is the same on the record as in the budget, those that nobody reported too.
+  const priced = runs
+    .flatMap((each) => each.ledger.of("call.priced"))
+    .reduce((sum, { picoUsd }) => sum + BigInt(picoUsd), 0n);
+  if (denomination === "usd") expect(priced).toBe(spent);
   // What was recorded as reported is what was booked, whatever was aborted.
   const recorded = settled
     .filter(({ basis }) => basis === "simulated")
