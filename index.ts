@@ -20,7 +20,16 @@ export { type CavemanConfig, defineConfig, loadConfig } from "./cli/config.ts";
 export * from "./kernel/index.ts";
 export { type LoadedAgent, loadAgentDir } from "./plugins/agent-dir/index.ts";
 export { createConversation } from "./plugins/conversation/index.ts";
-export { type Receipt, renderReceipt } from "./plugins/index.ts";
+export {
+  createMemoryEngine,
+  createMemoryWorkflow,
+  decideToolCall,
+  memory,
+  memoryTTLMilliseconds,
+  type Receipt,
+  renderReceipt,
+  shellTools,
+} from "./plugins/index.ts";
 
 /** What a run used, whole tree: tokens in the normal form, dollars at catalog list prices. */
 export interface RunFigures {

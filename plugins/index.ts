@@ -22,6 +22,23 @@ import { subagents } from "./subagents/index.ts";
 import { tokens } from "./tokens/index.ts";
 
 export { createBudgetController } from "./budget/index.ts";
+export type { CompressContext, Compressed, Compressor, ContentType } from "./compression/index.ts";
+export {
+  createMemoryEngine,
+  createMemoryWorkflow,
+  type EmbeddingAdapter,
+  type MemoryDeclaration,
+  MemoryEngine,
+  type MemoryHit,
+  type MemoryOptions,
+  type MemoryRecord,
+  type MemoryStorage,
+  type MemoryWorkflow,
+  memory,
+  memoryTTLMilliseconds,
+  openAIEmbeddings,
+  sqliteMemoryStorage,
+} from "./memory/index.ts";
 export {
   type ApprovalAnswer,
   type ApprovalRequest,
