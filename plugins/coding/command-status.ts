@@ -3,6 +3,7 @@
  * read from the end of the result, where the `bash` tool writes it when a command did not end well.
  */
 import { definePlugin } from "../../kernel/index.ts";
+import { errors } from "./errors.ts";
 
 declare module "../../kernel/ledger.ts" {
   interface Facts {
@@ -20,6 +21,7 @@ export const statusOf = (result: unknown): string | undefined =>
 export const coding = definePlugin({
   name: "coding",
   description: "Records how commands end, so that a session can show it.",
+  errors,
   apply(kernel) {
     kernel.hooks.admitTool.tap({ name: "coding:command-status", stage: "place" }, (call) => {
       if (call.name !== "bash" || !call.tool || call.problem) return undefined;
