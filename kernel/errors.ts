@@ -128,6 +128,7 @@ export const kernelErrors = defineErrors({
   cave_plugin_missing: { meaning: "A plugin needs another that is not loaded.", remedy: "Add the missing plugin to the list." },
   cave_plugin_order: { meaning: "Plugins or taps cannot be put in order.", remedy: "Correct the before/after names so that they exist and form no circle." },
   cave_plugin_failed: { meaning: "A plugin threw, timed out or gave an answer that cannot be read.", remedy: "See the cause, and correct or remove the plugin." },
+  cave_adapter_cannot_enforce: { meaning: "A plugin needs a hook that this loop cannot drive.", remedy: "Remove the plugin, or run the agent with run() or stream()." },
   cave_option_invalid: { meaning: "An option is unknown or has a wrong value.", remedy: "Correct it; the message names the place." },
   cave_service_missing: { meaning: "No plugin provides a service that was asked for.", remedy: "Add the plugin that provides it." },
   cave_service_duplicate: { meaning: "Two plugins provide one service.", remedy: "Keep one of them." },

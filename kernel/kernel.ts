@@ -2,7 +2,7 @@
 import type { Clock, Outcome, Run, RunEvent, RunInput, RunOptions, Service } from "./contract.ts";
 import { type AgentDefinition, isAgent } from "./definition.ts";
 import { asCaveman, CavemanError } from "./errors.ts";
-import { HookSet, type OnFailure, type TapInfo } from "./hooks.ts";
+import { type HookName, HookSet, type OnFailure, type TapInfo } from "./hooks.ts";
 import { drive } from "./loop.ts";
 import { orderPlugins, type Plugin, type PluginFactory, type PluginKernel } from "./plugin.ts";
 import { abortable, race } from "./race.ts";
@@ -14,6 +14,8 @@ export interface KernelOptions {
   clock?: Clock;
   /** Milliseconds a tap may take unless it says otherwise; default 60,000. */
   tapTimeoutMs?: number;
+  /** The hooks that the caller's own loop can drive, when it is not ours: a tap on any other could not be enforced. */
+  drives?: readonly HookName[];
 }
 
 /** A run that was started: its live face, and the promise of its end. The promise never rejects. */
@@ -88,6 +90,9 @@ export function createKernel(options: KernelOptions): Kernel {
   }
   hooks.freeze();
   frozen = true;
+  const { drives } = options;
+  const beyond = drives && hooks.taps.find((tap) => !drives.includes(tap.hook));
+  if (beyond) throw new CavemanError("cave_adapter_cannot_enforce", { place: `plugin ${beyond.plugin}`, expected: `taps on ${drives.join(", ")} alone`, received: `"${beyond.name}" on ${beyond.hook}` });
   const engine: Engine = Object.freeze({ plugins, hooks, clock, perRun, perConversation, services, drive });
 
   const create = (agent: AgentDefinition, runOptions: RunOptions, onEvent?: (event: RunEvent) => void): RunImpl => {

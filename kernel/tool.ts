@@ -227,12 +227,15 @@ export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
   return outcome;
 }
 
+/** Characters from which a result is digested at once, so that the ledger does not hold it for the life of the run. */
+const LARGE = 1_000_000;
+
 /** The record of a finished call; its digests are made when first read. */
 class Finished {
   readonly toolCallId: string; readonly name: string; readonly effect: string; readonly isError: boolean; readonly durationMs: number;
   readonly nested: boolean;
   declare readonly code?: string;
-  readonly #input: unknown; readonly #result: unknown;
+  readonly #input: unknown; #result: unknown; #digest: string | undefined;
 
   constructor(call: Pending, raw: unknown, outcome: ToolOutcome, durationMs: number) {
     this.toolCallId = call.toolCallId;
@@ -243,11 +246,14 @@ class Finished {
     this.nested = call.parent !== undefined;
     if (outcome.code) this.code = outcome.code;
     this.#input = call.input;
-    this.#result = outcome.isError ? outcome.output : raw;
+    this.#result = outcome.isError ? textOf(outcome.output) : raw;
+    if (typeof raw === "string" && raw.length > LARGE) void this.resultDigest;
   }
   get argsDigest(): string { return sha256(stable(this.#input)); }
   get resultDigest(): string {
-    return sha256(this.isError ? textOf(this.#result as ToolOutput) : stable(this.#result));
+    this.#digest ??= sha256(this.isError ? (this.#result as string) : stable(this.#result));
+    this.#result = undefined;
+    return this.#digest;
   }
 }
 

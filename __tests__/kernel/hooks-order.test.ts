@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { CavemanError } from "../../kernel/errors.ts";
 import { HOOKS, HookSet, STAGES, type TapOptions } from "../../kernel/hooks.ts";
+import { createKernel } from "../../kernel/kernel.ts";
 import { definePlugin, orderPlugins } from "../../kernel/plugin.ts";
 
 type Options = TapOptions<"admitTool">;
@@ -213,5 +214,21 @@ describe("plugins", () => {
 
   test("what is no plugin is refused with its place", () => {
     expect(refusal(() => orderPlugins([{ name: "a" } as never])).detail.place).toBe("plugins[0]");
+  });
+});
+
+describe("a loop that is not ours", () => {
+  const taps = (hook: "reserve" | "compact") =>
+    definePlugin({
+      name: "guard",
+      apply: ({ hooks }) => hooks[hook].tap({ name: "guard" }, () => undefined),
+    });
+
+  test("drives the hooks it names; a plugin that needs another fails assembly, naming both", () => {
+    const drives = ["beforeCall", "reserve", "afterUsage", "admitTool", "settle"] as const;
+    expect(() => createKernel({ plugins: [taps("reserve")], drives })).not.toThrow();
+    expect(() => createKernel({ plugins: [taps("compact")], drives })).toThrow(
+      /cave_adapter_cannot_enforce.*plugin guard.*beforeCall, reserve.*"guard" on compact/,
+    );
   });
 });
