@@ -45,10 +45,10 @@ function runOrExit(command, args, cwd) {
 
 function install() {
   const npm = process.env.npm_execpath;
-  const ci = ["ci", "--no-audit", "--no-fund"];
+  // No package runs a script of its own: the pinned binary is fetched below, and nothing is compiled.
+  const ci = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
   if (npm && /npm-cli\.c?js$/.test(npm)) runOrExit(process.execPath, [npm, ...ci], root);
   else runOrExit("npm", ci, root);
-  // npm may block the install script that fetches the pinned binary: then it is run here.
   if (!existsSync(pinned)) runOrExit(process.execPath, ["installArchSpecificPackage.js"], join(modules, "node"));
   if (!existsSync(pinned)) {
     console.error(
