@@ -72,7 +72,9 @@ atTerminal("caveman code at a terminal", () => {
     await pane.press("y");
     await pane.until(/▸ bash sleep 872/);
     while (!(await alive("873"))) await new Promise((resolve) => setTimeout(resolve, 20));
+    await pane.until(/… bash sleep 872 .* \d s · Ctrl-C stops/);
     await pane.press("C-c");
+    expect(await pane.until(/stopped; the next turn[\s\S]*› $/m)).not.toContain("Ctrl-C stops");
     await pane.until(/stopped; the next turn is told[\s\S]*› $/m);
     expect([await alive("872"), await alive("873")]).toEqual([false, false]);
     await pane.send(play({ text: "still here" }));
@@ -166,7 +168,7 @@ atTerminal("caveman code at a terminal", () => {
     // Of all it wrote, only colours, the prompt's own moves and the paste mode are sequences.
     const rest = (await pane.raw())
       // biome-ignore lint/suspicious/noControlCharactersInRegex: what this program may write
-      .replace(/\u001b\[(?:[0-9;]*m|J|\d+[ABC]|\?2004[hl])/g, "")
+      .replace(/\u001b\[(?:[0-9;]*m|[JK]|\d+[ABC]|\?2004[hl])/g, "")
       .replace(/[\r\n\t]/g, "");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what nobody may
     expect(rest).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);

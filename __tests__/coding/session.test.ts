@@ -248,6 +248,22 @@ describe("always", () => {
   });
 });
 
+test("a question that nobody answers is a no, and is recorded as unanswered", async () => {
+  await using folder = await workspace();
+  const denied: unknown[] = [];
+  const session = await sessionIn(folder.path, listening([write("a.txt"), { text: "so be it" }]).model, {
+    approve: () => new Promise(() => undefined),
+    approvalTimeoutMs: 30,
+    onEvent: (event) => event.type === "tool_denied" && denied.push(event.answer),
+  });
+  expect((await session.turn("go")).text).toBe("so be it");
+  expect(denied).toEqual(["unanswered"]);
+  expect(session.lastRun?.ledger.of("policy.decided")).toEqual([
+    expect.objectContaining({ decision: "deny", by: "person", answer: "unanswered" }),
+  ]);
+  await session.close();
+});
+
 describe("saved sessions", () => {
   test("go on where they were: conversation, title, turns and bill", async () => {
     await using folder = await workspace();

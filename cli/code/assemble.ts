@@ -4,6 +4,7 @@ import { coding } from "../../plugins/coding/index.ts";
 import { type PolicyRule, policy, receipt, results } from "../../plugins/index.ts";
 import { shell } from "../../plugins/shell/index.ts";
 import { standard } from "../../presets/index.ts";
+import { given } from "./given.ts";
 
 /** Everything that acts is asked about, unless a rule says otherwise. */
 const ASK: PolicyRule = { decision: "ask", effect: ["write", "idempotent", "external"] };
@@ -11,14 +12,16 @@ const ASK: PolicyRule = { decision: "ask", effect: ["write", "idempotent", "exte
 export interface RuntimeOptions {
   /** What may run without asking, and what may not run at all. */
   readonly rules?: readonly PolicyRule[];
+  /** Milliseconds a person may take to answer; then the call is refused, and recorded as unanswered. Default 300,000. */
+  readonly approvalTimeoutMs?: number;
   /** Writes a receipt of each turn under `.caveman/runs` of the workspace. Default false. */
   readonly writeReceipts?: boolean;
 }
 
 /** The plugins: `standard`, with what a session needs otherwise in its place. */
-export function codingPlugins({ rules = [], writeReceipts = false }: RuntimeOptions = {}): Plugin[] {
+export function codingPlugins({ rules = [], approvalTimeoutMs, writeReceipts = false }: RuntimeOptions = {}): Plugin[] {
   const own = new Map<string, Plugin>([
-    ["policy", policy({ rules: [ASK, ...rules] })],
+    ["policy", policy({ rules: [ASK, ...rules], ...given({ approvalTimeoutMs }) })],
     ["results", results({ readTool: "always" })],
     ["receipt", receipt({ write: writeReceipts })],
     ["shell", shell()],
@@ -32,7 +35,7 @@ export function codingPlugins({ rules = [], writeReceipts = false }: RuntimeOpti
 export const codingKernel = (options?: RuntimeOptions): Kernel => createKernel({ plugins: codingPlugins(options) });
 
 /**
- * Rules from the words of `--allow`: `edits` for changes of files in the workspace, anything else for commands that
+ * Rules from the words of `--allow`: `edits` for changes of files in the workspace that are not hidden, anything else for commands that
  * begin with it; separated by semicolons.
  */
 export const allowed = (words: string): PolicyRule[] =>
@@ -42,6 +45,10 @@ export const allowed = (words: string): PolicyRule[] =>
     .filter((word) => word !== "")
     .flatMap((word): PolicyRule[] =>
       word === "edits"
-        ? ["edit_file", "write_file"].map((tool) => ({ decision: "allow", tool, path: "**" }))
+        ? ["edit_file", "write_file"].flatMap((tool): PolicyRule[] => [
+            { decision: "allow", tool, path: "**" },
+            // Hidden files and folders hold hooks and settings that others run.
+            ...["**/.*", "**/.*/**"].map((path): PolicyRule => ({ decision: "ask", tool, path })),
+          ])
         : [{ decision: "allow", tool: "bash", command: word }],
     );

@@ -13,6 +13,7 @@ import {
 } from "../../plugins/coding/index.ts";
 import { type ShellToolName, type ShellToolsOptions, shellTools } from "../../plugins/shell/index.ts";
 import { codingKernel, type RuntimeOptions } from "./assemble.ts";
+import { given } from "./given.ts";
 import { setWatchers, Watchers } from "./watchers.ts";
 
 export type {
@@ -63,10 +64,7 @@ export function createCodingAgent(options: CodingAgentOptions = {}): CodingAgent
     workspace,
     tools,
     observeOnly,
-    ...(model === undefined ? {} : { model }),
-    ...(instructions === undefined ? {} : { instructions }),
-    ...(toolMode === undefined ? {} : { toolMode }),
-    ...(memory === undefined ? {} : { memory }),
+    ...given({ model, instructions, toolMode, memory }),
   });
   setWatchers(agent, watchers);
   return agent;
@@ -77,11 +75,9 @@ export type StartOptions = Omit<SessionOptions, "kernel"> &
 
 /** Starts a session over a coding agent, or takes up a saved one with `resume`. */
 export function startCodingSession(agent: CodingAgent, options: StartOptions = {}): Promise<CodingSession> {
-  const { kernel, rules, writeReceipts, ...session } = options;
-  return startSession(agent, {
-    ...session,
-    kernel: kernel ?? codingKernel({ ...(rules ? { rules } : {}), ...(writeReceipts ? { writeReceipts } : {}) }),
-  });
+  const { kernel, rules, approvalTimeoutMs, writeReceipts, ...session } = options;
+  const runtime = { rules, approvalTimeoutMs, writeReceipts };
+  return startSession(agent, { ...session, kernel: kernel ?? codingKernel(given(runtime)) });
 }
 
 /** One turn. @throws CavemanRunError with the receipt when it fails; a stop by a guard is a normal result. */

@@ -1,6 +1,7 @@
 /** The session at a terminal: prompt, turn, bill, prompt. */
 import type { CodingSession } from "../../plugins/coding/index.ts";
 import { EXIT } from "../command.ts";
+import { busy } from "./busy.ts";
 import type { History } from "./history.ts";
 import type { Keyboard } from "./keyboard.ts";
 import { MODES, type Mode } from "./mode.ts";
@@ -16,6 +17,8 @@ export interface Stage {
   view: TurnView | undefined;
   abort: (() => void) | undefined;
   mode: Mode;
+  /** A question is on the screen. */
+  asking: boolean;
 }
 
 export interface Interactive {
@@ -97,9 +100,16 @@ async function oneTurn(session: CodingSession, words: string, { screen, keyboard
   });
   stage.view = new TurnView(screen);
   stage.abort = interrupt;
+  const { view } = stage;
+  const quiet = busy(
+    screen,
+    () => view.waitingFor,
+    () => stage.asking,
+  );
   try {
-    await shownTurn(session, words, { screen, view: stage.view, signal: controller.signal });
+    await shownTurn(session, words, { screen, view, signal: controller.signal });
   } finally {
+    quiet();
     stop();
     stage.view = undefined;
     stage.abort = undefined;

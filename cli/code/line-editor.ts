@@ -6,10 +6,10 @@ import { graphemes } from "./columns.ts";
 import type { Key } from "./keyboard.ts";
 
 /** What a key asks of whoever shows the line. */
-export type Wish = "none" | "changed" | "submit" | "interrupt" | "end" | "clear" | "complete";
+export type Wish = "none" | "changed" | "submit" | "interrupt" | "end" | "clear" | "complete" | "full";
 
 /** Longest text that is taken. */
-const MAX_CHARACTERS = 1_000_000;
+export const MAX_CHARACTERS = 200_000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what a paste may hold and a prompt may not
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
@@ -138,7 +138,8 @@ export class LineEditor {
     return "submit";
   }
   #insert(text: string): Wish {
-    if (text === "" || this.#text.length + text.length > MAX_CHARACTERS) return "none";
+    if (text === "") return "none";
+    if (this.#text.length + text.length > MAX_CHARACTERS) return "full";
     this.#text = this.#text.slice(0, this.#cursor) + text + this.#text.slice(this.#cursor);
     this.#cursor += text.length;
     return "changed";

@@ -1,6 +1,8 @@
 /** The prompt: shows the line while it is written, and gives it when it is entered. */
+
+import { grouped } from "./figures.ts";
 import type { Keyboard } from "./keyboard.ts";
-import { LineEditor } from "./line-editor.ts";
+import { LineEditor, MAX_CHARACTERS } from "./line-editor.ts";
 import { type Layout, layout } from "./prompt-layout.ts";
 import type { Screen } from "./screen.ts";
 
@@ -66,6 +68,13 @@ export function prompt(
         case "clear":
           shown = undefined;
           screen.control("\u001b[2J\u001b[H");
+          return draw();
+        case "full":
+          erase();
+          screen.say(
+            `That is too long: at most ${grouped(MAX_CHARACTERS)} characters. Put it into a file and name the file.`,
+            "yellow",
+          );
           return draw();
         case "complete": {
           const fitting = completions.filter((word) => word.startsWith(editor.text));

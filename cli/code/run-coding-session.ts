@@ -1,5 +1,5 @@
 /** runCodingSession(): a coding agent's session on this process's terminal, or one turn of it. */
-import type { CodingAgent, CodingSession, SessionOptions } from "../../plugins/coding/index.ts";
+import type { Approve, CodingAgent, CodingSession, SessionOptions } from "../../plugins/coding/index.ts";
 import { startSession } from "../../plugins/coding/index.ts";
 import { EXIT } from "../command.ts";
 import { usage } from "../errors.ts";
@@ -7,6 +7,7 @@ import { interruptible } from "../interrupt.ts";
 import { terminal as processTerminal, type Terminal } from "../render/terminal.ts";
 import { ask } from "./approvals.ts";
 import { codingKernel, type RuntimeOptions } from "./assemble.ts";
+import { given } from "./given.ts";
 import { History } from "./history.ts";
 import { interactive, type Stage } from "./interactive.ts";
 import { Keyboard, type KeySource } from "./keyboard.ts";
@@ -43,40 +44,26 @@ export async function runCodingSession(options: CodingSessionRun): Promise<numbe
     view: undefined,
     abort: undefined,
     mode: options.mode ?? (agent.observeOnly ? "observe" : "ask"),
+    asking: false,
   };
   const screen = new Screen(terminal, { together: words === undefined, streams: terminal.person && !json });
   const keyboard = person
     ? new Keyboard(process.stdin as KeySource, (sequence) => screen.control(sequence))
     : undefined;
-  const kernel = codingKernel({
-    ...(options.rules ? { rules: options.rules } : {}),
-    writeReceipts: options.writeReceipts ?? false,
-  });
+  const { rules, approvalTimeoutMs, writeReceipts, maxUsd, repositoryInstructions, save } = options;
+  const kernel = codingKernel(given({ rules, approvalTimeoutMs, writeReceipts }));
+  const approve = keyboard && asker(screen, keyboard, stage);
+  const toolPolicy = policyOf(
+    () => stage.mode,
+    (call) => stage.view?.asked(call),
+  );
   const open = (resume?: string | true): Promise<CodingSession> =>
     startSession(agent, {
       kernel,
-      run: {
-        ...LIMITS,
-        ...options.run,
-        toolPolicy: policyOf(
-          () => stage.mode,
-          (call) => stage.view?.asked(call),
-        ),
-      },
+      run: { ...LIMITS, ...options.run, toolPolicy },
       onEvent: (event) => stage.view?.event(event),
       onNotice: (notice) => screen.say(`  ! ${notice}`, "yellow"),
-      ...(options.maxUsd === undefined ? {} : { maxUsd: options.maxUsd }),
-      ...(options.repositoryInstructions === undefined
-        ? {}
-        : { repositoryInstructions: options.repositoryInstructions }),
-      ...(options.save === undefined ? {} : { save: options.save }),
-      ...(resume === undefined ? {} : { resume }),
-      ...(keyboard
-        ? {
-            approve: (request) =>
-              permits(stage.mode, request) ? "yes" : ask(request, screen, keyboard, () => stage.abort?.()),
-          }
-        : {}),
+      ...given({ maxUsd, repositoryInstructions, save, resume, approve }),
     });
   const onSignal = (): void => {
     const running = stage.abort !== undefined;
@@ -102,6 +89,19 @@ export async function runCodingSession(options: CodingSessionRun): Promise<numbe
     keyboard?.close();
   }
 }
+
+/** Asks the person at the keyboard, unless the mode has already said yes. */
+const asker =
+  (screen: Screen, keyboard: Keyboard, stage: Stage): Approve =>
+  async (request) => {
+    if (permits(stage.mode, request)) return "yes";
+    stage.asking = true;
+    try {
+      return await ask(request, screen, keyboard, () => stage.abort?.());
+    } finally {
+      stage.asking = false;
+    }
+  };
 
 /** What a turn may take to end its commands when the process is told to end. */
 const SETTLING_MS = 1_000;

@@ -1,6 +1,6 @@
 /** What the coding session writes: the model's text as it comes, and whole lines between it. */
 import type { Terminal } from "../render/terminal.ts";
-import { folded } from "./columns.ts";
+import { fitted, folded } from "./columns.ts";
 import { onlyStyles, printable } from "./printable.ts";
 
 /** Columns and rows where the terminal does not say. In a pipe lines are as long as they are. */
@@ -16,6 +16,9 @@ export class Screen {
   /** Whether lines go where the text goes. */
   readonly #together: boolean;
   #midLine = false;
+  #transient = false;
+  /** Pieces and lines written so far. */
+  written = 0;
 
   /** `together`: text and lines on stdout, for a session at a terminal. Otherwise lines go to stderr. */
   constructor(
@@ -49,12 +52,14 @@ export class Screen {
   /** A piece of the model's text, already printable. */
   text(piece: string): void {
     if (!this.#streams || piece === "") return;
+    this.#begin();
     this.terminal.out(onlyStyles(piece));
     this.#midLine = !piece.endsWith("\n");
   }
   /** A line of its own. */
   line(line = ""): void {
     this.breakLine();
+    this.#begin();
     (this.#together ? this.terminal.out : this.terminal.err)(`${onlyStyles(line)}\n`);
   }
   /** A line of this program's own words, broken between them where the terminal is narrow. */
@@ -64,8 +69,23 @@ export class Screen {
   }
   /** Ends a line that the model's text left open. */
   breakLine(): void {
+    this.breakTransient();
     if (this.#midLine) this.terminal.out("\n");
     this.#midLine = false;
+  }
+  /** A line that anything else takes the place of; nothing in the middle of a line. */
+  transient(words: string): void {
+    if (this.#midLine) return;
+    this.terminal.out(`\r${this.style("dim", fitted(printable(words), this.columns - 1))}\u001b[K`);
+    this.#transient = true;
+  }
+  breakTransient(): void {
+    if (this.#transient) this.terminal.out("\r\u001b[K");
+    this.#transient = false;
+  }
+  #begin(): void {
+    this.breakTransient();
+    this.written++;
   }
   /** Moves and erases: for the prompt alone, which writes nothing of anybody else's. */
   control(sequence: string): void {

@@ -76,6 +76,12 @@ export class TurnView {
     }
   }
 
+  /** The call that runs, or the model. */
+  get waitingFor(): string {
+    const call = [...this.#calls.values()].at(-1);
+    return call ? `${call.name} ${call.about}`.trim().slice(0, 60) : "waiting for the model";
+  }
+
   /** A call that is about to be decided: a refused one has no other event with its arguments. */
   asked({ toolCallId, args }: { readonly toolCallId: string; readonly args: unknown }): void {
     this.#asked.set(toolCallId, aboutOf(args));

@@ -4,6 +4,7 @@ import { delimiter, dirname, join } from "node:path";
 import type { LanguageModel } from "../../kernel/index.ts";
 import { workspaceOf } from "../../plugins/coding/index.ts";
 import { allowed } from "../code/assemble.ts";
+import { given } from "../code/given.ts";
 import { createCodingAgent, runCodingSession } from "../code/index.ts";
 import { exampleCopy, exampleModel, isExampleCopy } from "../code/offline.ts";
 import { Screen } from "../code/screen.ts";
@@ -39,7 +40,7 @@ async function code(args: Args, terminal: Terminal): Promise<number> {
   const agent = createCodingAgent({
     workspace,
     observeOnly: args["observe-only"] === true,
-    ...(model === undefined ? {} : { model }),
+    ...given({ model }),
     // The example is tested by the very program that runs this.
     ...(example
       ? { env: { PATH: [dirname(process.execPath), process.env.PATH].filter(Boolean).join(delimiter) } }
@@ -53,9 +54,7 @@ async function code(args: Args, terminal: Terminal): Promise<number> {
     json: args.json === true,
     repositoryInstructions: args.instructions === true,
     hints: example ? exampleHints(workspace) : [],
-    ...(maxUsd === undefined ? {} : { maxUsd: maxUsd as number }),
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(resume === undefined ? {} : { resume }),
+    ...given({ maxUsd, prompt, resume }),
   });
 }
 
