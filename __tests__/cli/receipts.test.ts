@@ -127,6 +127,38 @@ describe("receipts --html", () => {
     expect([code, err]).toEqual([2, expect.stringContaining("cannot be written")]);
   });
 
+  test("what the cache did, what was shown smaller and who decided stand on it, with whose run it was", () => {
+    const by = { rule: 0, toolPolicy: 0, person: 1, default: 1 };
+    const page = receiptPage([
+      {
+        when: "today",
+        receipt: receipt("shop", 0.1, {
+          promptCache: {
+            calls: 4,
+            keptCalls: 3,
+            hitRate: 0.759,
+            inputTokens: 1_000,
+            readTokens: 759,
+            writtenTokens: 100,
+            restored: 0,
+            breaks: [{ cause: "tools", count: 2, lostTokens: 500, lostUsd: 0.00045 }],
+            lostTokens: 500,
+            lostUsd: 0.00045,
+            basis: "inferred",
+          },
+          subagents: [receipt("clerk", 0, { policy: [{ tool: "bash", allowed: 1, denied: 1, asked: 2, by }] })],
+        }),
+      },
+    ]);
+    expect(page).toContain("Context and decisions");
+    expect(page).toContain("<td>shop</td><td>prompt cache</td><td>75% hit rate · 759 tokens read, 100 written");
+    expect(page).toContain("break: tools ×2 · 500 tokens paid for again, $0.00045 more, inferred");
+    expect(page).toContain(
+      "<td>clerk</td><td>policy</td><td>bash · 1 allowed, 1 denied · 2 asked · by a person 1, default 1</td>",
+    );
+    expect(receiptPage([{ when: "today", receipt: receipt("shop", 0.1) }])).not.toContain("Context and decisions");
+  });
+
   test("whatever stands in a receipt is text", () => {
     const evil = `</title><img src=x onerror="alert('1')">&\u202e`;
     const html = receiptPage([
@@ -139,6 +171,11 @@ describe("receipts --html", () => {
           tranches: [{ amount: 1, reason: evil, atCall: 0 }],
           breakers: [{ kind: "loop_detected", tool: evil, count: 1 }],
           subagents: [receipt(evil, 0)],
+          cappedOutputs: [{ tool: evil, count: 1, bytes: 2, shownBytes: 1, notKept: 0 }],
+          compactionsDiscarded: [{ reason: evil, paid: false }],
+          policy: [
+            { tool: evil, allowed: 1, denied: 0, asked: 0, by: { rule: 1, toolPolicy: 0, person: 0, default: 0 } },
+          ],
         }),
       },
     ]);

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { receiptPage } from "../../cli/render/receipt-html.ts";
 import { agent, createCaveman, type Receipt, schema, subagent, tool } from "../../index.ts";
+import { policy } from "../../plugins/policy/index.ts";
 import { scripted } from "../../plugins/testing.ts";
 
 const found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
@@ -44,7 +45,13 @@ async function runOnce(): Promise<Receipt> {
       { as },
     ),
   });
-  return (await createCaveman().run(desk, "Where is PX-1?", { budget: { maxUsd: 0.5 } })).receipt;
+  const caveman = createCaveman({ plugins: [policy()] });
+  return (
+    await caveman.run(desk, "Where is PX-1?", {
+      budget: { maxUsd: 0.5 },
+      toolPolicy: ({ name }) => (name === "look" ? { deny: "not_today" } : undefined),
+    })
+  ).receipt;
 }
 
 (found ? describe : describe.skip)("the receipt page in a browser", () => {
@@ -107,6 +114,12 @@ async function runOnce(): Promise<Receipt> {
     expect(text).toContain("remaining");
     expect(await page.locator("ul.tree ul.tree strong").allTextContents()).toEqual(["clerk"]);
     expect(await page.locator(".tag").allTextContents()).toEqual(["simulated"]);
+  });
+
+  test("says who decided what of the tools, and counts a refused call as the receipt does", async () => {
+    const cells = await page.locator("h3:text('Context and decisions') + div tr").allTextContents();
+    expect(cells).toContain("deskpolicylook · 1 denied · by toolPolicy");
+    expect(await page.locator("body").textContent()).toContain("1 call, 1 error, 1 of them denied");
   });
 
   test("fits a phone: wide tables scroll inside themselves", async () => {

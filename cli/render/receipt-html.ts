@@ -1,7 +1,7 @@
 /** Receipts as one page that needs nothing but itself: no script, no request, everything from a receipt escaped. */
 import { createHash } from "node:crypto";
 import { format, fromDollars } from "../../catalog/index.ts";
-import type { Receipt, ReceiptCall } from "../../plugins/receipt/index.ts";
+import { detailsIn, type Receipt, type ReceiptCall } from "../../plugins/receipt/index.ts";
 
 export interface PageRun {
   readonly when: string;
@@ -89,7 +89,7 @@ ${tokens(calls)}
 ${costs(calls)}
 <h3>Tree of agents</h3>
 <ul class="tree">${branch(receipt)}</ul>
-${notes(receipt)}</section>`;
+${details(receipt)}${notes(receipt)}</section>`;
 }
 
 /** When each call was made and how long it took, on one axis from the start of the run to its end. */
@@ -166,7 +166,7 @@ function notes(receipt: Receipt): string {
       tools.map((tool) => [
         agentId,
         `tool ${tool.name}`,
-        `${plural(tool.calls, "call")}${tool.errors > 0 ? `, ${plural(tool.errors, "error")}` : ""}${tool.denied ? `, ${tool.denied} denied` : ""}`,
+        `${plural(tool.calls, "call")}${tool.errors > 0 ? `, ${plural(tool.errors, "error")}` : ""}${tool.denied ? `, ${tool.denied} of them denied` : ""}`,
       ]),
     ),
     ...tree.flatMap(({ agentId, breakers }) =>
@@ -185,8 +185,24 @@ function notes(receipt: Receipt): string {
     ),
   ];
   if (rows.length === 0) return "";
-  return `<h3>Tools, breakers and tranches</h3><div class="wide"><table>${rows.map((row) => `<tr>${row.map((cell) => `<td>${escaped(cell)}</td>`).join("")}</tr>`).join("")}</table></div>`;
+  return `<h3>Tools, breakers and tranches</h3>${table(rows)}`;
 }
+
+/** What the cache did, what was shown smaller or cleared, who decided; nothing for a tree without any of it. */
+function details(receipt: Receipt): string {
+  const rows = treeOf(receipt).flatMap((one) => [
+    ...one.compactions.map(({ tier, preTokens, postTokens }) => [
+      one.agentId,
+      "compactions",
+      `${tier} · ${grouped(preTokens)} → ${plural(postTokens, "token")}`,
+    ]),
+    ...detailsIn(one, usd).flatMap(([label, lines]) => lines.map((line) => [one.agentId, label, line])),
+  ]);
+  return rows.length === 0 ? "" : `<h3>Context and decisions</h3>${table(rows)}`;
+}
+
+const table = (rows: readonly (readonly string[])[]): string =>
+  `<div class="wide"><table>${rows.map((row) => `<tr>${row.map((cell) => `<td>${escaped(cell)}</td>`).join("")}</tr>`).join("")}</table></div>`;
 
 const treeOf = (receipt: Receipt): Receipt[] => [receipt, ...receipt.subagents.flatMap(treeOf)];
 /** The calls of the tree, in the order they were made where times were kept. */

@@ -3,16 +3,12 @@
  * receipt cannot disagree with its ledger. Money is added up in whole units of 1e-12 USD and becomes a number once,
  * at the edge.
  */
-import {
-  type CallId,
-  type CavemanError,
-  type Fact,
-  type FactType,
-  type Ledger,
-  type StopReason,
-  sha256,
-} from "../../kernel/index.ts";
+import type { CallId, CavemanError, Fact, Ledger, StopReason } from "../../kernel/index.ts";
 import type { Amount, Denomination } from "../services.ts";
+import { amountOf, unitsOf, usdOf } from "./amounts.ts";
+import { type FactsOf, factsOf } from "./facts-by-type.ts";
+import { detailsOf } from "./fold-details.ts";
+import { toolsOf } from "./fold-tools.ts";
 import {
   RECEIPT_SCHEMA,
   type Receipt,
@@ -20,7 +16,6 @@ import {
   type ReceiptCall,
   type ReceiptCompaction,
   type ReceiptResume,
-  type ReceiptTool,
   UNDECLARED,
 } from "./schema.ts";
 
@@ -35,23 +30,6 @@ export interface Foldable {
     | { readonly stopReason: StopReason; readonly durationMs: number; readonly error?: Pick<CavemanError, "code"> }
     | undefined;
 }
-
-const PICO_DIGITS = 12;
-const PICO_PER_USD = 1e12;
-
-/** Whole units of 1e-12 USD as the number nearest to that many dollars. */
-export const usdOf = (pico: bigint): number => {
-  const whole = Number(pico);
-  // Both are exact, so their quotient is the nearest number.
-  if (Number.isSafeInteger(whole)) return whole / PICO_PER_USD;
-  const digits = (pico < 0n ? -pico : pico).toString().padStart(PICO_DIGITS + 1, "0");
-  return Number(`${pico < 0n ? "-" : ""}${digits.slice(0, -PICO_DIGITS)}.${digits.slice(-PICO_DIGITS)}`);
-};
-const amountOf = (denomination: Denomination, units: bigint): number =>
-  denomination === "usd" ? usdOf(units) : Number(units);
-/** A recorded amount; one that cannot be read, or is negative, counts as nothing. */
-const unitsOf = (amount: Amount | undefined): bigint =>
-  amount !== undefined && /^\d{1,60}$/.test(amount) ? BigInt(amount) : 0n;
 
 /** Exact sums of a tree, from which its numbers are made. */
 interface Totals {
@@ -163,20 +141,9 @@ function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Fo
     compactions: compactionsOf(facts, prices),
     ...(rewrites.length > 0 ? { rewrites } : {}),
     ...(resume ? { resume: resumeOf(resume, denomination) } : {}),
+    ...detailsOf(facts, { declared: tools.declared, costOf: (callId) => costOf(callId, prices) }),
   };
   return { receipt, totals };
-}
-
-type FactsOf = <T extends FactType>(type: T) => readonly Fact<T>[];
-/** Sorts a ledger by type in one pass. */
-function factsOf(ledger: Ledger): FactsOf {
-  const byType = new Map<FactType, Fact[]>();
-  for (const fact of ledger.facts) {
-    const list = byType.get(fact.type);
-    if (list) list.push(fact);
-    else byType.set(fact.type, [fact]);
-  }
-  return <T extends FactType>(type: T) => (byType.get(type) ?? []) as unknown as readonly Fact<T>[];
 }
 
 // Most calls have one attempt, and their own id will do.
@@ -191,6 +158,17 @@ function settledOf(facts: FactsOf): Fact<"call.settled">[] {
 type Prices = ReadonlyMap<string, Fact<"call.priced">>;
 const picoOf = (price: Fact<"call.priced"> | undefined): bigint =>
   price && !price.unpriced ? unitsOf(price.picoUsd) : 0n;
+
+/** What all attempts of a call cost; undefined when one of them, or the call itself, has no price. */
+function costOf(callId: string, prices: Prices): bigint | undefined {
+  let sum: bigint | undefined;
+  for (const price of prices.values()) {
+    if (price.callId !== callId) continue;
+    if (price.unpriced) return undefined;
+    sum = (sum ?? 0n) + picoOf(price);
+  }
+  return sum;
+}
 
 function callsOf(
   settled: readonly Fact<"call.settled">[],
@@ -294,40 +272,6 @@ function budgetOf(facts: FactsOf, totals: Totals): Budget {
       remaining: figure(released > spent ? released - spent : 0n),
     },
   };
-}
-
-/**
- * Tools in the order they were first asked for. A name that no agent declared is a model's invention, and content: its
- * digest stands for it. Providers may use a tool call id again, so a call is open from its admission to its end; one
- * that was admitted and then not started counts as denied.
- */
-function toolsOf(ledger: Ledger): { rows: ReceiptTool[]; declared: ReadonlySet<string> } {
-  const rows = new Map<string, ReceiptTool>();
-  const declared = new Set<string>();
-  const running = new Set<string>();
-  const rowOf = (key: string, fresh: ReceiptTool): ReceiptTool => {
-    const row = rows.get(key) ?? fresh;
-    rows.set(key, row);
-    return row;
-  };
-  const tool = (name: string): ReceiptTool => {
-    declared.add(name);
-    return rowOf(`tool ${name}`, { name, calls: 0, errors: 0 });
-  };
-  const invented = (name: string, nameDigest = sha256(name)): ReceiptTool =>
-    rowOf(`undeclared ${nameDigest}`, { name: UNDECLARED, calls: 0, errors: 0, nameDigest });
-  for (const fact of ledger.facts) {
-    if (fact.type === "tool.admitted") {
-      tool(fact.name).calls++;
-      running.add(fact.toolCallId);
-    } else if (fact.type === "tool.denied") {
-      const row = fact.declared ? tool(fact.name) : invented(fact.name, fact.nameDigest);
-      if (fact.declared && running.delete(fact.toolCallId)) row.calls--;
-      row.denied = (row.denied ?? 0) + 1;
-    } else if (fact.type === "tool.finished" && running.delete(fact.toolCallId) && fact.isError)
-      tool(fact.name).errors++;
-  }
-  return { rows: [...rows.values()], declared };
 }
 
 function breakersOf(facts: FactsOf, denomination: Denomination, declared: ReadonlySet<string>): ReceiptBreaker[] {

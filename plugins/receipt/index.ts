@@ -81,7 +81,9 @@ async function hand(run: Run, built: Receipt, dir: string, at: number): Promise<
 const colored = (): boolean =>
   process.env.FORCE_COLOR ? process.env.FORCE_COLOR !== "0" : process.stdout.isTTY === true && !process.env.NO_COLOR;
 
-export { type Foldable, foldReceipt, usdOf } from "./fold.ts";
+export { usdOf } from "./amounts.ts";
+export { type Detail, detailsIn } from "./details.ts";
+export { type Foldable, foldReceipt } from "./fold.ts";
 export { type RenderOptions, renderReceipt } from "./render.ts";
 export {
   RECEIPT_SCHEMA,

@@ -1,6 +1,8 @@
 /** A receipt for a person at a terminal. */
 import { styleText } from "node:util";
+import { detailsIn } from "./details.ts";
 import { type Receipt, type ReceiptTool, UNDECLARED } from "./schema.ts";
+import { grouped, plural, share, tokens } from "./wording.ts";
 
 export interface RenderOptions {
   /** Default: false. */
@@ -51,6 +53,7 @@ function rowsOf(receipt: Receipt, path: string | undefined): [label: string, val
     tree.flatMap((one) => one.calls).reduce((total, call) => total + of(call), 0);
   const input = sum((call) => call.inputTokens + call.cacheReadTokens + call.cacheWriteTokens);
   const reasoning = sum((call) => call.reasoningTokens);
+  const detail = detailRows(tree);
   const rows: [string, string[]][] = [
     ["model", [[...new Set(receipt.calls.map((call) => plain(`${call.provider}/${call.model}`)))].join(", ")]],
     ["calls", [callsOf(tree)]],
@@ -62,7 +65,10 @@ function rowsOf(receipt: Receipt, path: string | undefined): [label: string, val
     ],
     ["output", [tokens(sum((call) => call.outputTokens))]],
     ["reasoning", [reasoning > 0 ? tokens(reasoning) : ""]],
+    ["prompt cache", detail("prompt cache")],
     ["tools", [receipt.tools.map(toolOf).join(", ")]],
+    ["policy", detail("policy")],
+    ["mcp", detail("mcp")],
     ["cost", [costOf(receipt, tree)]],
     ["budget", [budgetOf(receipt)]],
     [
@@ -79,7 +85,10 @@ function rowsOf(receipt: Receipt, path: string | undefined): [label: string, val
           `${breaker.kind.replaceAll("_", " ")}${breaker.tool ? ` · ${plain(breaker.tool)}` : ""} ×${breaker.count}`,
       ),
     ],
-    ["compactions", compactionsOf(receipt)],
+    ["capped outputs", detail("capped outputs")],
+    ["compression", detail("compression")],
+    ["context edits", detail("context edits")],
+    ["compactions", [...compactionsOf(receipt), ...detail("compactions")]],
     ["subagents", childrenOf(receipt)],
     [
       "resumed",
@@ -94,6 +103,16 @@ function rowsOf(receipt: Receipt, path: string | undefined): [label: string, val
   return rows
     .map(([label, values]): [string, string[]] => [label, values.filter((value) => value !== "")])
     .filter(([, values]) => values.length > 0);
+}
+
+/** The lines of one kind of row in the whole tree; those of a run below say whose they are. */
+function detailRows(tree: readonly Receipt[]): (label: string) => string[] {
+  const found = tree.flatMap((one, index) =>
+    detailsIn(one, usd).flatMap(([label, lines]) =>
+      lines.map((line): [string, string] => [label, plain(index === 0 ? line : `${one.agentId}: ${line}`)]),
+    ),
+  );
+  return (wanted) => found.flatMap(([label, line]) => (label === wanted ? [line] : []));
 }
 
 const treeOf = (receipt: Receipt): Receipt[] => [receipt, ...receipt.subagents.flatMap(treeOf)];
@@ -114,14 +133,17 @@ function callsOf(tree: readonly Receipt[]): string {
 }
 
 function toolOf(tool: ReceiptTool): string {
-  const notes = [tool.errors > 0 ? plural(tool.errors, "error") : "", tool.denied ? `${tool.denied} denied` : ""]
+  // What was refused is told apart from what ran.
+  const denied = tool.denied ?? 0;
+  const errors = tool.errors - denied;
+  const notes = [errors > 0 ? plural(errors, "error") : "", denied > 0 ? `${denied} denied` : ""]
     .filter(Boolean)
     .join(", ");
   const name =
     tool.name === UNDECLARED && tool.nameDigest
       ? `${UNDECLARED} ${plain(tool.nameDigest).slice(0, 8)}`
       : plain(tool.name);
-  return `${name} ×${tool.calls}${notes ? ` (${notes})` : ""}`;
+  return `${name} ×${Math.max(0, tool.calls - denied)}${notes ? ` (${notes})` : ""}`;
 }
 
 function costOf(receipt: Receipt, tree: readonly Receipt[]): string {
@@ -153,7 +175,7 @@ function clampsOf(tree: readonly Receipt[]): string {
   return clamps.length === 0
     ? ""
     : `${plural(clamps.length, "call")} held to ${clamps
-        .map((n) => n.toLocaleString("en-US"))
+        .map(grouped)
         .slice(0, 5)
         .join(", ")}${clamps.length > 5 ? ", …" : ""} output tokens`;
 }
@@ -162,7 +184,7 @@ function compactionsOf(receipt: Receipt): string[] {
   if (receipt.compactions.length > 0)
     return receipt.compactions.map(
       (one) =>
-        `${one.tier} · ${one.preTokens.toLocaleString("en-US")} → ${tokens(one.postTokens)} · modeled net ${signed(one.modeledNetTokens)} tokens`,
+        `${one.tier} · ${grouped(one.preTokens)} → ${tokens(one.postTokens)} · modeled net ${signed(one.modeledNetTokens)} tokens`,
     );
   const rewrites = receipt.rewrites ?? [];
   return rewrites.length === 0
@@ -184,14 +206,9 @@ function childrenOf(receipt: Receipt, trunk = ""): string[] {
   });
 }
 
-const plural = (n: number, what: string): string => `${n.toLocaleString("en-US")} ${what}${n === 1 ? "" : "s"}`;
-const tokens = (n: number): string => plural(n, "token");
-const signed = (n: number): string => `${n > 0 ? "+" : n < 0 ? "−" : ""}${Math.abs(n).toLocaleString("en-US")}`;
+const signed = (n: number): string => `${n > 0 ? "+" : n < 0 ? "−" : ""}${grouped(Math.abs(n))}`;
 const money = (receipt: Receipt, amount: number): string =>
   receipt.denomination === "usd" ? usd(amount) : tokens(amount);
-
-/** Shares are cut, never rounded up: 100 % means all of it. */
-const share = (part: number): string => `${Math.floor(part * 100)}%`;
 
 /** Dollars to a millionth, at least to the cent; the receipt itself has every digit. */
 function usd(amount: number): string {

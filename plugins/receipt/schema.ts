@@ -3,20 +3,13 @@
  * `receipt.schema.json` is written. Closed at every level. Fields may be added as optional ones; none changes its
  * meaning and none goes away.
  */
-import { type Static, type TProperties, Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
+import { details } from "./schema-details.ts";
+import { amount, closed, count, digest, name, oneOf } from "./schema-forms.ts";
 
 export const RECEIPT_SCHEMA = "caveman.agent.run-receipt.v1";
 /** The name that stands for every tool the model asked for and no agent declared. */
 export const UNDECLARED = "undeclared";
-
-const closed = <T extends TProperties>(properties: T, more: object = {}) =>
-  Type.Object(properties, { additionalProperties: false, ...more });
-const oneOf = <const T extends readonly string[]>(...values: T) =>
-  Type.Unsafe<T[number]>({ type: "string", enum: values });
-const count = (description?: string) => Type.Integer({ minimum: 0, ...(description ? { description } : {}) });
-const amount = (description?: string) => Type.Number({ minimum: 0, ...(description ? { description } : {}) });
-const name = () => Type.String({ minLength: 1 });
-const digest = () => Type.String({ pattern: "^[0-9a-f]{64}$" });
 
 const Call = closed({
   provider: Type.String(),
@@ -43,9 +36,9 @@ const Call = closed({
 
 const Tool = closed({
   name: name(),
-  calls: count("Calls that were admitted."),
-  errors: count("Admitted calls that ended in an error."),
-  denied: Type.Optional(count("Calls that were refused.")),
+  calls: count("Calls the model asked for, refused ones among them."),
+  errors: count("Of them, calls that ended in an error; a refused one did."),
+  denied: Type.Optional(count("Of them, calls that were refused and never ran.")),
   nameDigest: Type.Optional(
     Type.String({ minLength: 1, description: 'Digest of the name the model made up; only on "undeclared".' }),
   ),
@@ -155,6 +148,7 @@ const Level = closed({
     Type.Boolean({ description: "The run had not ended when this was folded; stopReason says nothing yet." }),
   ),
   rewrites: Type.Optional(Type.Array(Rewrite, { description: "Every rewrite of the model's view, in bytes." })),
+  ...details,
 });
 
 /** The receipt of one run and, under `subagents`, of every run below it. */

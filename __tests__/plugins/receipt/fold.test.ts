@@ -133,17 +133,17 @@ describe("the end", () => {
 });
 
 describe("tools", () => {
-  test("admitted, failed and denied calls are told apart", () => {
+  test("a call that was refused is a call that ended in an error, before its admission or after", () => {
     const run = new HandRun().tool("read").tool("read", "error").tool("read", "denied").tool("write", "late").end();
     expect(accepted(foldReceipt(run)).tools).toEqual([
-      { name: "read", calls: 2, errors: 1, denied: 1 },
-      { name: "write", calls: 0, errors: 0, denied: 1 },
+      { name: "read", calls: 3, errors: 2, denied: 1 },
+      { name: "write", calls: 1, errors: 1, denied: 1 },
     ]);
   });
 
   test("a provider that uses one tool call id again loses no error", () => {
     const run = new HandRun().tool("read", "denied", "0").tool("read", "error", "0").end();
-    expect(foldReceipt(run).tools).toEqual([{ name: "read", calls: 1, errors: 1, denied: 1 }]);
+    expect(foldReceipt(run).tools).toEqual([{ name: "read", calls: 2, errors: 2, denied: 1 }]);
   });
 
   test("a name the model made up appears as a digest and never as itself", () => {
@@ -158,8 +158,8 @@ describe("tools", () => {
     expect(JSON.stringify(receipt)).not.toContain("exfiltrate");
     expect(JSON.stringify(receipt)).not.toContain("other_invention");
     expect(receipt.tools.map(({ name, calls, denied }) => [name, calls, denied])).toEqual([
-      ["undeclared", 0, 2],
-      ["undeclared", 0, 1],
+      ["undeclared", 2, 2],
+      ["undeclared", 1, 1],
       ["undeclared", 1, undefined],
     ]);
     expect(receipt.tools.map((tool) => tool.nameDigest?.length)).toEqual([64, 64, undefined]);

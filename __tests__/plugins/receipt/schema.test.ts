@@ -63,6 +63,28 @@ describe("the shipped schema", () => {
     expect(valid(receipt)).toBe(false);
   });
 
+  test("is closed at every level, and every part that only some runs have is optional", () => {
+    const open: string[] = [];
+    const walk = (at: string, node: unknown): void => {
+      if (typeof node !== "object" || node === null) return;
+      if (
+        "properties" in node &&
+        "type" in node &&
+        !("additionalProperties" in node && node.additionalProperties === false)
+      )
+        open.push(at);
+      for (const [key, value] of Object.entries(node)) walk(`${at}/${key}`, value);
+    };
+    walk("", receiptSchema);
+    expect(open).toEqual([]);
+    // A reader of the first version of this schema finds all that it knew, and nothing more is asked of a writer.
+    expect([...(receiptSchema.required ?? [])].sort()).toEqual(
+      "agentId basis breakers calls capBreached claimBasis compactions denomination overspent runId schema stopReason subagents tools totalEstimatedUsd totalTokens tranches unpriced".split(
+        " ",
+      ),
+    );
+  });
+
   test.each(receiptSchema.required ?? [])("requires %s", (key) => {
     const receipt = whole();
     delete receipt[key];

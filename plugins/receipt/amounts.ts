@@ -1,0 +1,19 @@
+/** Recorded amounts, which are whole units as text, and the numbers a receipt has of them. */
+import type { Amount, Denomination } from "../services.ts";
+
+const PICO_DIGITS = 12;
+const PICO_PER_USD = 1e12;
+
+/** Whole units of 1e-12 USD as the number nearest to that many dollars. */
+export const usdOf = (pico: bigint): number => {
+  const whole = Number(pico);
+  // Both are exact, so their quotient is the nearest number.
+  if (Number.isSafeInteger(whole)) return whole / PICO_PER_USD;
+  const digits = (pico < 0n ? -pico : pico).toString().padStart(PICO_DIGITS + 1, "0");
+  return Number(`${pico < 0n ? "-" : ""}${digits.slice(0, -PICO_DIGITS)}.${digits.slice(-PICO_DIGITS)}`);
+};
+export const amountOf = (denomination: Denomination, units: bigint): number =>
+  denomination === "usd" ? usdOf(units) : Number(units);
+/** A recorded amount; one that cannot be read, or is negative, counts as nothing. */
+export const unitsOf = (amount: Amount | undefined): bigint =>
+  amount !== undefined && /^\d{1,60}$/.test(amount) ? BigInt(amount) : 0n;
