@@ -4,7 +4,7 @@ import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import yargs, { type Argv } from "yargs";
 import { type Command, EXIT, plainText, shielded } from "./command.ts";
-import { commands } from "./commands/index.ts";
+import { commands, fromPlugins } from "./commands/index.ts";
 import { type Terminal, terminal } from "./render/terminal.ts";
 
 /** Runs one command line and gives its exit code. */
@@ -54,7 +54,9 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
     .alias("h", "help")
     .version(false)
     .option("version", { type: "boolean", describe: "Show the version" })
-    .epilogue("Exit codes: 0 done, 1 failed, 2 usage or config, 3 stopped by a guard, 130 interrupted")
+    .epilogue(
+      `Plugins bring more, with a help of their own: ${fromPlugins.join(", ")}\n\nExit codes: 0 done, 1 failed, 2 usage or config, 3 stopped by a guard, 130 interrupted`,
+    )
     .exitProcess(false)
     .fail((message, error) => {
       if (error && error.name !== "YError") throw error;

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
+import { fromPlugins } from "../../cli/commands/index.ts";
+import { pluginCommands } from "../../cli/plugin-commands.ts";
 import { caveman, folder, here, node, ROOT } from "./caveman.ts";
 
 const LOADED = `data:text/javascript,import{registerHooks}from"node:module";registerHooks({load(url,context,next){process.stderr.write(url+"\\n");return next(url,context)}})`;
@@ -20,6 +22,13 @@ describe("help", () => {
     expect(err).toContain("/cli/main.ts");
     expect(err).not.toMatch(/\/(kernel|plugins|presets)\/\w+/);
     expect(err).not.toContain("cosmiconfig");
+  });
+
+  test("names every command that a built-in plugin brings", async () => {
+    const brought = Object.keys(await pluginCommands());
+    expect([...fromPlugins]).toEqual(brought.sort());
+    expect((await caveman(["--help"])).out).toContain(fromPlugins.join(", "));
+    expect((await caveman(["compress", "--help"])).out).toContain("--query");
   });
 
   test("of one command shows its options, and goes to stdout", async () => {

@@ -111,3 +111,6 @@ export const commands: Readonly<Record<string, Command>> = {
     load: () => import("./simulate.ts"),
   },
 };
+
+/** The commands that built-in plugins bring, named here so that the help text loads none of them. */
+export const fromPlugins: readonly string[] = ["compress", "detect", "engine", "mcp", "mem", "retrieve", "stats"];
