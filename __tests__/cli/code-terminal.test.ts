@@ -107,7 +107,15 @@ atTerminal("caveman code at a terminal", () => {
     await pane.send("/nonsense");
     await pane.until(/There is no command \/nonsense/);
     await pane.send("/resume");
-    await pane.until(/2 turns +my title +\(this one\)/);
+    const id = /(\S+) +2 turns +my title +\(this one\)/.exec(await pane.until(/2 turns +my title +\(this one\)/))?.[1];
+    // Another session is no new limit: what was spent stays spent.
+    await pane.send(`/resume ${id}`);
+    await pane.until(/session \S+, 2 turns: my title/);
+    await pane.send("/cost");
+    const bills = (await pane.until(/in 2 completed turns\n.*left of/)).match(/\$\S+ left of --max-usd/g) ?? [];
+    expect(bills.length).toBe(3);
+    expect(bills.at(-1)).toBe(bills.at(-2));
+    expect(bills.at(-1)).not.toBe("$0.50 left of --max-usd");
     await pane.press("C-d");
     await pane.until(/EXIT=0/);
   });

@@ -1,15 +1,17 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
+import { fromDollars } from "../../catalog/money.ts";
 import { ask, described, questionLines } from "../../cli/code/approvals.ts";
+import { billLine } from "../../cli/code/bill-lines.ts";
 import { columnsOf } from "../../cli/code/columns.ts";
 import { diffLines } from "../../cli/code/diff-lines.ts";
 import { Keyboard } from "../../cli/code/keyboard.ts";
 import { permits } from "../../cli/code/mode.ts";
 import { Screen } from "../../cli/code/screen.ts";
 import { TurnView } from "../../cli/code/turn-view.ts";
-import type { ApprovalRequest, SessionEvent } from "../../plugins/coding/index.ts";
+import type { ApprovalRequest, Bill, SessionEvent } from "../../plugins/coding/index.ts";
 
-const EVIL = "\u001b]52;c;eA==\u0007\u001b[2J\u009b1A\u202e\r\u0000";
+const EVIL = "\u001b[8m\u001b]52;c;eA==\u0007\u001b[2J\u009b1A\u202e\r\u0000";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not arrive
 const ACTING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/;
 
@@ -21,15 +23,14 @@ function screenOf(columns = 80) {
       err: (text) => void (written += text),
       person: true,
       colour: true,
-      style: (style, text) => `\u001b[${String(style).length}m${text}\u001b[0m`,
+      style: (_style, text) => `«${text}»`,
     },
     { together: true, size: () => ({ columns, rows: 24 }) },
   );
   return {
     screen,
     /** What was written, without this program's own colours. */
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours
-    plain: () => written.replace(/\u001b\[\d+m/g, ""),
+    plain: () => written.replace(/[«»]/g, ""),
   };
 }
 const at = { path: ["coding"], runId: "r" } as unknown as { path: string[]; runId: never };
@@ -224,6 +225,35 @@ describe("a question", () => {
       "bash exactly `node a`",
     );
     expect(described({ decision: "allow", tool: "edit_file", path: "**" })).toBe("edit_file in the workspace");
+  });
+});
+
+describe("a bill", () => {
+  const bill: Bill = {
+    calls: 2,
+    inputTokens: 10_000,
+    outputTokens: 500,
+    cacheReadTokens: 7_500,
+    cacheWriteTokens: 0,
+    reasoningTokens: 200,
+    spent: fromDollars("0.0123"),
+    unpriced: false,
+    simulated: false,
+    bounded: false,
+  };
+  test("says tokens, the cache's share, calls, the price and what it is, and what is left", () => {
+    expect(billLine(bill, fromDollars("0.4877"))).toBe(
+      "10,000 tokens in (75% from cache) · 500 out (200 reasoning) · 2 calls · $0.0123 (estimated list price, inferred) · $0.4877 left of --max-usd",
+    );
+    expect(billLine(bill, fromDollars("-0.01"))).toMatch(/nothing left of --max-usd$/);
+    expect(billLine({ ...bill, bounded: true })).toContain("partly booked at the bound");
+  });
+  test("never calls an unknown price zero, nor anything verified", () => {
+    const unpriced = billLine({ ...bill, spent: fromDollars(0), unpriced: true });
+    expect(unpriced).toMatch(/unpriced$/);
+    expect(unpriced).not.toContain("$");
+    expect(billLine({ ...bill, unpriced: true })).toMatch(/at least \$0\.0123, some calls unpriced/);
+    expect(billLine(bill)).not.toContain("verified");
   });
 });
 

@@ -1,4 +1,5 @@
 /** The session at a terminal: prompt, turn, bill, prompt. */
+import type { Money } from "../../catalog/money.ts";
 import type { CodingSession } from "../../plugins/coding/index.ts";
 import { EXIT } from "../command.ts";
 import { busy } from "./busy.ts";
@@ -27,7 +28,8 @@ export interface Interactive {
   readonly keyboard: Keyboard;
   readonly history: History;
   readonly stage: Stage;
-  readonly open: (resume: string) => Promise<CodingSession>;
+  /** Takes up another session, with what is left of the limit. */
+  readonly open: (resume: string, left: Money | undefined) => Promise<CodingSession>;
   readonly hints: readonly string[];
 }
 
@@ -45,7 +47,7 @@ export async function interactive(terminal: Interactive): Promise<number> {
       return stage.mode;
     },
     setMode: (mode) => void (stage.mode = mode),
-    resume: async (id) => void (session = await terminal.open(id)),
+    resume: async (id) => void (session = await terminal.open(id, session.remaining)),
   };
   for (;;) {
     const entered = await prompt(screen, keyboard, {

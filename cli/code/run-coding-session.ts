@@ -1,8 +1,10 @@
 /** runCodingSession(): a coding agent's session on this process's terminal, or one turn of it. */
+
+import { type Money, toNumber } from "../../catalog/money.ts";
+import { CavemanError } from "../../kernel/index.ts";
 import type { Approve, CodingAgent, CodingSession, SessionOptions } from "../../plugins/coding/index.ts";
 import { startSession } from "../../plugins/coding/index.ts";
 import { EXIT } from "../command.ts";
-import { usage } from "../errors.ts";
 import { interruptible } from "../interrupt.ts";
 import { terminal as processTerminal, type Terminal } from "../render/terminal.ts";
 import { ask } from "./approvals.ts";
@@ -15,6 +17,7 @@ import { type Mode, permits, policyOf } from "./mode.ts";
 import { oneShot } from "./one-shot.ts";
 import { Screen } from "./screen.ts";
 import { TurnView } from "./turn-view.ts";
+import { wordsFromStdin } from "./words-from-stdin.ts";
 
 export interface CodingSessionRun
   extends Pick<SessionOptions, "run" | "maxUsd" | "repositoryInstructions" | "save" | "resume">,
@@ -57,14 +60,17 @@ export async function runCodingSession(options: CodingSessionRun): Promise<numbe
     () => stage.mode,
     (call) => stage.view?.asked(call),
   );
-  const open = (resume?: string | true): Promise<CodingSession> =>
-    startSession(agent, {
+  const open = async (resume?: string | true, left?: Money): Promise<CodingSession> => {
+    // What another session of this process has spent stays spent.
+    if (left !== undefined && left <= 0n) throw new CavemanError("cave_coding_budget_spent");
+    return startSession(agent, {
       kernel,
       run: { ...LIMITS, ...options.run, toolPolicy },
       onEvent: (event) => stage.view?.event(event),
       onNotice: (notice) => screen.say(`  ! ${notice}`, "yellow"),
-      ...given({ maxUsd, repositoryInstructions, save, resume, approve }),
+      ...given({ maxUsd: left === undefined ? maxUsd : toNumber(left), repositoryInstructions, save, resume, approve }),
     });
+  };
   const onSignal = (): void => {
     const running = stage.abort !== undefined;
     stage.abort?.();
@@ -140,27 +146,4 @@ async function one(
     stage.view = undefined;
     stage.abort = undefined;
   }
-}
-
-/** Bytes of a piped prompt. */
-const MAX_PROMPT_BYTES = 4 * 1_024 * 1_024;
-
-async function wordsFromStdin(): Promise<string> {
-  if (process.stdin.isTTY)
-    throw usage("The prompt is missing", "Pass it as an argument, or open a terminal for a session.");
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of process.stdin) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > MAX_PROMPT_BYTES)
-      throw usage(
-        `The prompt on stdin is longer than ${MAX_PROMPT_BYTES} bytes`,
-        "Write it to a file in the workspace and name the file.",
-      );
-    chunks.push(chunk as Buffer);
-  }
-  const words = Buffer.concat(chunks).toString("utf8").trim();
-  if (words === "")
-    throw usage("The prompt on stdin is empty", "Write the prompt to stdin, or pass it as an argument.");
-  return words;
 }

@@ -9,6 +9,7 @@ import { createCodingAgent, runCodingSession } from "../code/index.ts";
 import { exampleCopy, exampleModel, isExampleCopy } from "../code/offline.ts";
 import { Screen } from "../code/screen.ts";
 import { sayError } from "../code/turn.ts";
+import { wordsFromStdin } from "../code/words-from-stdin.ts";
 import { type Args, EXIT, text } from "../command.ts";
 import { isUsageError, usage } from "../errors.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -27,11 +28,12 @@ async function code(args: Args, terminal: Terminal): Promise<number> {
   const maxUsd = args["max-usd"];
   if (maxUsd !== undefined && !(typeof maxUsd === "number" && Number.isFinite(maxUsd) && maxUsd > 0))
     throw usage("--max-usd must be a positive number of dollars", "For example --max-usd 0.50.");
-  const prompt = text(args, "prompt");
-  if (prompt !== undefined && prompt.trim() === "") throw usage("The prompt is empty", "Leave it out for a session.");
   const resume = resumeOf(args);
-  const { workspace, model, example } = await placeOf(args);
   const person = terminal.person && process.stdin.isTTY === true && args.json !== true;
+  // Read before anything is made: a call without words leaves no folder behind.
+  const prompt = text(args, "prompt") ?? (person ? undefined : await wordsFromStdin());
+  if (prompt !== undefined && prompt.trim() === "") throw usage("The prompt is empty", "Leave it out for a session.");
+  const { workspace, model, example } = await placeOf(args);
   const rules = [
     ...allowed(text(args, "allow") ?? ""),
     // A throwaway copy and a script of ours: without a person to ask, what it does is permitted, and no more.
