@@ -6,7 +6,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { asCaveman, CavemanError, type ToolCall } from "../../kernel/index.ts";
 import { inputOf, type ToolPolicyInput } from "./decide-tool-call.ts";
-import { segmentsBelow } from "./named-paths.ts";
+import { segmentsBelow, segmentsOf } from "./named-paths.ts";
 import { type Part, PolicyRule, Rule, type Subject, type Verdict } from "./rules.ts";
 
 export type ApprovalAnswer = "yes" | "no" | "always";
@@ -29,13 +29,26 @@ export type ApprovalOutcome = "yes" | "always" | "remembered" | "no" | "unanswer
 const Grant = Type.Object({ asked: Type.String(), rule: PolicyRule });
 export const SavedApprovals = Type.Object({ granted: Type.Array(Grant) });
 
-/** Programs that run whatever their arguments say: only the exact command is remembered. */
-const INTERPRETERS =
-  /^(sh|bash|zsh|dash|ksh|fish|node|deno|bun|python[\d.]*|perl|ruby|php|lua|osascript|pwsh|env|sudo|doas|eval|exec|xargs|find|ssh|curl|wget|rm|dd|docker|kubectl|npx|bunx|uvx|make|awk|sed)$/i;
+/**
+ * Programs whose second word is a subcommand, with those that stand for a kind of command: whatever follows them, they
+ * neither run what they are given nor write where they are told. Of all else only the exact command is remembered.
+ */
+const KINDS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries({
+    git: "add blame branch commit describe ls-files mv restore rev-parse rm shortlog stash status switch tag",
+    npm: "audit ci ls outdated run run-script test",
+    pnpm: "audit ls outdated run test",
+    yarn: "audit outdated run test",
+    bun: "outdated run test",
+    gh: "issue pr release",
+  }).map(([program, subcommands]) => [program, new Set(subcommands.split(" "))]),
+);
 /** Second words that run what the third names. */
-const RUNNERS = /^(run|run-script|exec|dlx|x|eval|config|alias)$/;
-/** A second word that is a subcommand and no option, path or value. */
-const SUBCOMMAND = /^[a-z][a-z0-9:-]*$/;
+const RUNNERS = new Set(["run", "run-script"]);
+/** A third word that names a script. */
+const SCRIPT_NAME = /^[a-z][a-z0-9:-]*$/;
+/** What lies in a repository's own folder is run by its commands, hooks and settings alike. */
+const REPOSITORY = /^\.git$/i;
 
 export class Approvals {
   readonly #granted: { readonly asked: string; readonly rule: Rule }[] = [];
@@ -56,7 +69,7 @@ export class Approvals {
     return verdicts.filter(
       ({ part, rule, decision }) =>
         decision === "ask" &&
-        !this.#granted.some((grant) => grant.asked === keyOf(rule) && grant.rule.matches(subject, part)),
+        !this.#granted.some((grant) => grant.asked === keyOf(rule) && covers(grant.rule, subject, part)),
     );
   }
 
@@ -133,6 +146,12 @@ export class Approvals {
 
 const keyOf = ({ spec }: Rule): string => JSON.stringify(Object.entries(spec).sort(([a], [b]) => (a < b ? -1 : 1)));
 
+/** A grant for whole folders does not reach into a repository's own one. */
+const covers = (grant: Rule, subject: Subject, part: Part): boolean =>
+  grant.matches(subject, part) && (grant.spec.path === undefined || grant.spec.exact === true || !ofRepository(part));
+const ofRepository = (part: Part): boolean =>
+  part.kind === "path" && part.path.real.some((path) => segmentsOf(path).some((name) => REPOSITORY.test(name)));
+
 /** The getter for the arguments does not survive a spread. */
 function copied(call: ToolCall): ToolPolicyInput {
   const input = inputOf(call);
@@ -151,19 +170,17 @@ function suggested({ part, rule }: Verdict, { tool, agentPath, workspace }: Subj
   }
   const [path, ...others] = part.path.real;
   if (path === undefined || others.length > 0) return undefined;
+  if (ofRepository(part)) return { ...base, path, exact: true };
   if (rule.spec.path !== undefined)
     return { ...base, path: rule.spec.path, ...(rule.spec.exact ? { exact: true } : {}) };
   return segmentsBelow(workspace, path) ? { ...base, path: "**" } : { ...base, path, exact: true };
 }
 
 /** The words that say what kind of command it is; undefined when only the whole command does. */
-function kindOf([program = "", second, third]: readonly string[]): readonly string[] | undefined {
-  if (INTERPRETERS.test(program) || program.includes("/") || second === undefined || !SUBCOMMAND.test(second))
-    return undefined;
-  if (!RUNNERS.test(second)) return [program, second];
-  return third !== undefined && SUBCOMMAND.test(third) && second.startsWith("run")
-    ? [program, second, third]
-    : undefined;
+function kindOf([program = "", second = "", third = ""]: readonly string[]): readonly string[] | undefined {
+  if (!KINDS.get(program)?.has(second)) return undefined;
+  if (!RUNNERS.has(second)) return [program, second];
+  return SCRIPT_NAME.test(third) ? [program, second, third] : undefined;
 }
 
 const quoted = (words: readonly string[]): string =>

@@ -11,6 +11,8 @@ export interface SimpleCommand {
   readonly plain: boolean;
   /** Which program it runs cannot be told. */
   readonly unreadable: boolean;
+  /** Positions where the shell, or the program itself, puts words that are not known here: any, and any number of them. */
+  readonly open: ReadonlySet<number>;
 }
 
 const KEYWORDS = new Set(
@@ -18,12 +20,19 @@ const KEYWORDS = new Set(
 );
 /** Programs that run what their arguments name. */
 const WRAPPERS = new Set(
-  "sudo doas su env command builtin exec nohup nice ionice timeout xargs parallel stdbuf setsid chroot unshare busybox toybox find fd watch strace ltrace time script flock ssh eval sh bash zsh dash ksh fish source .".split(
+  "sudo doas su runuser env command builtin exec nohup nice ionice chrt taskset numactl prlimit setpriv runcon systemd-run timeout xargs parallel entr stdbuf setsid chroot unshare nsenter busybox toybox find fd watch strace ltrace time script flock ssh eval sh bash zsh dash ksh fish source .".split(
     " ",
   ),
 );
+/** Programs that add words from their input to the command they run. */
+const APPENDERS = new Set(["xargs", "parallel", "entr"]);
 /** Programs that read an argument as a script. */
-const SHELLS = new Set("eval env sh bash zsh dash ksh fish su ssh watch script parallel flock busybox".split(" "));
+const SHELLS = new Set(
+  "eval env sh bash zsh dash ksh fish su ssh watch script parallel flock busybox trap alias".split(" "),
+);
+/** Programs that read their input as a script when they are given no other. */
+const READERS = new Set("sh bash zsh dash ksh fish source .".split(" "));
+const INPUT = /^(?:-|-[a-z]*s[a-z]*|\/dev\/(?:stdin|fd\/.*)|\/proc\/.*\/fd\/.*)$/;
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/;
 const MAX_DEPTH = 12;
 const MAX_SCRIPT = 262_144;
@@ -61,22 +70,24 @@ export function begins({ words, plain }: SimpleCommand, prefix: readonly string[
 }
 
 /** Whether a command may run what these words name. Options may stand between them. For rules that deny or ask. */
-export function mayRun({ words, unreadable }: SimpleCommand, prefix: readonly string[], exact: boolean): boolean {
+export function mayRun(command: SimpleCommand, prefix: readonly string[], exact: boolean): boolean {
+  const { words, unreadable } = command;
   if (unreadable) return true;
   const last = WRAPPERS.has(programOf(words[0] ?? "")) ? words.length - 1 : 0;
-  for (let head = 0; head <= last; head++) if (runs(words, head, prefix, exact)) return true;
+  for (let head = 0; head <= last; head++) if (runs(command, head, prefix, exact)) return true;
   return false;
 }
 
-function runs(words: readonly string[], head: number, prefix: readonly string[], exact: boolean): boolean {
+function runs({ words, open }: SimpleCommand, head: number, prefix: readonly string[], exact: boolean): boolean {
   const [program = "", ...rest] = prefix;
   const word = words[head] ?? "";
   if ((program.includes("/") ? word : programOf(word)) !== program.toLowerCase() && word !== program) return false;
-  if (exact && words.length - head !== prefix.length) return false;
+  if (exact && open.size === 0 && words.length - head !== prefix.length) return false;
   let at = head + 1;
   for (const wanted of rest) {
-    while (at < words.length && words[at] !== wanted && words[at]?.startsWith("-"))
-      at += words[at + 1] !== wanted && words[at + 1]?.startsWith("-") === false ? 2 : 1;
+    while (!open.has(at) && words[at] !== wanted && words[at]?.startsWith("-"))
+      at += !open.has(at + 1) && words[at + 1] !== wanted && words[at + 1]?.startsWith("-") === false ? 2 : 1;
+    if (open.has(at)) return true;
     if (words[at++] !== wanted) return false;
   }
   return true;
@@ -88,26 +99,48 @@ const programOf = (word: string): string => word.slice(word.lastIndexOf("/") + 1
 /** A command without keywords and assignments in front, and whatever scripts its arguments are. */
 function finish(words: Word[], plain: boolean, depth: number, out: SimpleCommand[]): void {
   let start = 0;
-  while (start < words.length && (KEYWORDS.has(words[start]?.text ?? "") || ASSIGNMENT.test(words[start]?.text ?? "")))
-    start++;
+  for (let text = words[0]?.text; text !== undefined; text = words[start]?.text) {
+    if (!KEYWORDS.has(text) && !ASSIGNMENT.test(text)) break;
+    // The word after it is the function's name.
+    start += text === "function" ? 2 : 1;
+  }
   const own = words.slice(start);
   const [first] = own;
   if (!first) {
     // An assignment alone runs nothing, but it is not nothing either.
-    if (words.length > 0) out.push({ words: words.map(({ text }) => text), plain: false, unreadable: false });
+    if (words.length > 0)
+      out.push({ words: words.map(({ text }) => text), plain: false, unreadable: false, open: none });
     return;
   }
   const program = programOf(first.text);
   const expands = own.some((word) => word.expands);
+  const open = own.flatMap((word, index) => (word.expands || word.globs ? [index] : []));
+  if (APPENDERS.has(program))
+    open.push(own.length, ...own.keys().filter((index) => own[index]?.text.startsWith(":::")));
   out.push({
     words: own.map(({ text }) => text),
     plain: plain && start === 0 && !expands,
-    unreadable: first.expands || first.globs || (expands && WRAPPERS.has(program)),
+    unreadable:
+      first.expands || first.globs || (expands && WRAPPERS.has(program)) || (READERS.has(program) && readsInput(own)),
+    open: open.length > 0 ? new Set(open) : none,
   });
-  if (SHELLS.has(program)) for (const { text } of own.slice(1)) if (/\s|[;&|]/.test(text)) read(text, depth + 1, out);
+  if (!SHELLS.has(program)) return;
+  for (const { text } of own.slice(1))
+    for (const script of scriptsIn(text)) if (/\s|[;&|]/.test(script)) read(script, depth + 1, out);
 }
 
-const unreadable: SimpleCommand = { words: [], plain: false, unreadable: true };
+/** Whether what a shell runs comes from its input. */
+const readsInput = ([, ...words]: readonly Word[]): boolean =>
+  words.every(({ text }) => text.startsWith("-")) || words.some(({ text }) => INPUT.test(text));
+
+/** The scripts that an argument may be: as a whole, behind the letter of an option, behind its `=`. */
+function scriptsIn(text: string): string[] {
+  const value = text.indexOf("=") + 1;
+  return [text, ...(/^-\w/.test(text) ? [text.slice(2)] : []), ...(value > 0 ? [text.slice(value)] : [])];
+}
+
+const none: ReadonlySet<number> = new Set();
+const unreadable: SimpleCommand = { words: [], plain: false, unreadable: true, open: none };
 
 /** Reads one script to its end, or to the `)` that closes a substitution; answers with where it stopped. */
 function read(script: string, depth: number, out: SimpleCommand[], from = 0, closing = false): number {
@@ -138,7 +171,7 @@ function read(script: string, depth: number, out: SimpleCommand[], from = 0, clo
     if (target) plain = false;
     target = undefined;
     // A redirection without a command still makes or empties its file.
-    if (words.length === 0 && redirected) out.push({ words: [], plain: false, unreadable: false });
+    if (words.length === 0 && redirected) out.push({ words: [], plain: false, unreadable: false, open: none });
     finish(words, plain, depth, out);
     words = [];
     redirected = false;

@@ -1,6 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, jest, test } from "@jest/globals";
-import { agent, createKernel, frameworkTool, type Run, type RunOptions, schema, subagent, type Tool, tool } from "../../../kernel/index.ts";
+import {
+  agent,
+  createKernel,
+  frameworkTool,
+  type Run,
+  type RunOptions,
+  schema,
+  subagent,
+  type Tool,
+  tool,
+} from "../../../kernel/index.ts";
 import { createConversation } from "../../../plugins/conversation/index.ts";
 import {
   type ApprovalAnswer,
@@ -88,7 +98,7 @@ describe("toolPolicy", () => {
     expect(ran).toEqual(["bash"]);
     expect(run.service(Receipts).receiptOf(run).tools).toEqual([
       { name: "bash", calls: 1, errors: 0 },
-      { name: "write_file", calls: 0, errors: 0, denied: 1 },
+      { name: "write_file", calls: 1, errors: 1, denied: 1 },
     ]);
     expect(JSON.stringify(run.ledger.facts)).not.toContain(SECRET);
     expect(decidedIn(run)).toEqual([
@@ -294,7 +304,7 @@ describe("toolPolicy", () => {
       },
     );
     const ahead = await run.tool({ toolCallId: "t1", name: "read_file", input: {}, speculative: "c1" as never });
-    expect(ahead.code).toBe("cave_policy_speculation_denied");
+    expect(ahead.code).toBe("cave_speculation_denied");
     expect((await run.tool({ toolCallId: "t1", name: "read_file", input: {} })).isError).toBe(false);
     await close();
   });
@@ -602,6 +612,49 @@ describe("approve", () => {
       ["bash", []],
     ]);
   });
+  test.each([
+    ["cat notes", "cat notes /etc/passwd"],
+    ["cp a b", "cp a /home/x/.profile"],
+    ["tee out", "tee out /home/x/.profile"],
+    ["nice ls", "nice ls x"],
+    ["flock lock ls", "flock lock rm x"],
+    ["su user", "su user -c x"],
+    ["git log", "git log --output=/home/x/.profile"],
+    ["git submodule status", "git submodule foreach x"],
+    ["npm install left-pad", "npm install else"],
+    ["npm run-script build", "npm run-script publish"],
+    ["tar cf a.tar b", "tar cf a.tar --to-command=x"],
+  ])("always given to %j is not given to %j", async (given, other) => {
+    const { approve, requests } = asking("always", "no");
+    const { ran } = await go(
+      calls(["bash", { command: given }], ["bash", { command: given }], ["bash", { command: other }]),
+      { approve },
+      ask,
+    );
+    expect(requests.map(({ about }) => about)).toEqual([[given], [other]]);
+    expect(ran).toEqual(["bash", "bash"]);
+  });
+  test("always given to files does not reach what a repository runs", async () => {
+    const { approve, requests } = asking("always", "no", "always", "no");
+    const { ran } = await go(
+      calls(
+        ["write_file", { path: "a.txt" }],
+        ["write_file", { path: "b/c.txt" }],
+        ["write_file", { path: ".git/hooks/pre-commit" }],
+        ["write_file", { path: "sub/.GIT/config" }],
+        ["write_file", { path: "sub/.GIT/config" }],
+        ["write_file", { path: ".git/config" }],
+      ),
+      { approve },
+    );
+    expect(requests.map(({ args }) => (args as { path: string }).path)).toEqual([
+      "a.txt",
+      ".git/hooks/pre-commit",
+      "sub/.GIT/config",
+      ".git/config",
+    ]);
+    expect(ran).toHaveLength(4);
+  });
   test("toolPolicy refuses before a person is troubled", async () => {
     const { approve, requests } = asking("yes");
     await go(calls(["bash"]), { approve, toolPolicy: deny("no") }, ask);
@@ -614,7 +667,7 @@ describe("approve", () => {
       { approve },
     );
     const ahead = await run.tool({ toolCallId: "t1", name: "read_file", input: {}, speculative: "c1" as never });
-    expect(ahead.code).toBe("cave_policy_speculation_denied");
+    expect(ahead.code).toBe("cave_speculation_denied");
     expect(requests).toEqual([]);
     await close();
   });

@@ -201,6 +201,37 @@ describe("a denied command prefix", () => {
       expect(denied(command, "git push")).toBe(true);
     for (const command of ["git commit -m push", "git pull"]) expect(denied(command, "git push")).toBe(false);
   });
+  test.each([
+    "git $(echo push)",
+    "git $'push'",
+    "x=push; git $x",
+    'git "$x" origin',
+    "git pus?",
+    "git {push,}",
+    "git --no-pager $x",
+    "echo push | xargs git",
+    "parallel git ::: push",
+    "printf 'git push' | sh",
+    "bash -s <<< 'git push'",
+    "source /dev/stdin <<< 'git push'",
+    "function f { git push; }; f",
+    "alias p='git push'; p",
+    "trap 'git push' EXIT",
+    "env -S'git push'",
+    "env --split-string='git push' x",
+    "taskset 1 git push",
+    "runuser -u x git push",
+  ])("does not lose sight of words that the shell makes: %j", (command) =>
+    expect(denied(command, "git push")).toBe(true),
+  );
+  test.each([
+    "git log $file",
+    "git commit -m push *",
+    "xargs npm",
+    "bash build.sh",
+    "bash -c 'git log'",
+    "trap - EXIT",
+  ])("and leaves %j, where none of them can be its own", (command) => expect(denied(command, "git push")).toBe(false));
   test("is read in time whatever the text", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(..."ab $`(){}'\"\\;|&<>#\n~*=rm"), maxLength: 300 }), (script) => {

@@ -1,5 +1,6 @@
 /** bash and the command sessions: nothing holds a call, nothing is left behind, nothing leaks. */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -354,3 +355,42 @@ describe("command sessions", () => {
     expect((await at.call("command_read", { id, waitFor: "never" })).code).toBe("cave_run_aborted");
   });
 });
+
+describe("the process that runs commands", () => {
+  onLinux.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("takes them with it when %s ends it", async (signal) => {
+    await using w = await world();
+    const seconds = `${900 + signal.length}.${process.pid}`;
+    const host = spawn(process.execPath, ["--conditions=caveman-source", "--input-type=module", "-e", HOST], {
+      env: { ...process.env, WORKSPACE: w.workspace, SECONDS: seconds },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(host.stdout, "data");
+    expect(processesWith(`sleep ${seconds}`).length).toBeGreaterThan(0);
+    host.kill(signal);
+    const [, how] = await once(host, "exit");
+    expect(how).toBe(signal);
+    for (let waited = 0; processesWith(`sleep ${seconds}`).length > 0 && waited < 5_000; waited += 20) await sleep(20);
+    expect(processesWith(`sleep ${seconds}`)).toEqual([]);
+  });
+
+  test("listens to signals only while a command runs", async () => {
+    await using w = await world();
+    const before = process.listenerCount("SIGTERM");
+    const running = w.call("bash", { command: "sleep 0.3" });
+    await sleep(150);
+    expect(process.listenerCount("SIGTERM")).toBe(before + 1);
+    await running;
+    expect(process.listenerCount("SIGTERM")).toBe(before);
+  });
+});
+
+/** Starts a command and a session, and says so once both run. */
+const HOST = `
+  import { CommandSessions, localBackend } from ${JSON.stringify(new URL("../../../plugins/shell/index.ts", import.meta.url).href)};
+  const { WORKSPACE: cwd, SECONDS } = process.env;
+  const env = { PATH: process.env.PATH };
+  const command = "echo on; sleep " + SECONDS;
+  new CommandSessions({ env }).start(command, cwd, 60_000);
+  const output = () => process.stdout.write("on");
+  await localBackend().exec({ command, cwd, env, timeoutMs: 60_000, signal: new AbortController().signal, output });
+`;

@@ -16,6 +16,16 @@ const PROC = process.platform === "linux" && existsSync("/proc/self/environ");
 
 const live = new Set<Group>();
 let watching = false;
+/** Signals that end this process without a word to anybody, unless somebody listens. */
+const ENDINGS: readonly NodeJS.Signals[] = WINDOWS ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGHUP"];
+
+/** A process that ends takes its commands with it. Where somebody else listens, it is theirs to say whether it ends. */
+function ended(signal: NodeJS.Signals): void {
+  if (process.listenerCount(signal) > 1) return;
+  for (const group of live) group.kill();
+  for (const each of ENDINGS) process.off(each, ended);
+  process.kill(process.pid, signal);
+}
 
 export interface GroupOptions {
   readonly command: string;
@@ -53,7 +63,9 @@ export class Group {
       this.child.once("close", () => resolve());
       this.child.once("error", () => resolve());
     });
-    this.exited.catch(() => {});
+    // What never started has ended as well.
+    this.exited.catch(() => void this.end());
+    if (live.size === 0) for (const signal of ENDINGS) process.on(signal, ended);
     live.add(this);
     if (!watching) {
       watching = true;
@@ -80,6 +92,7 @@ export class Group {
       await this.#gone(GIVE_UP_MS);
     }
     live.delete(this);
+    if (live.size === 0) for (const signal of ENDINGS) process.off(signal, ended);
     this.child.stdin?.destroy();
     await Promise.race([this.closed, sleep(GRACE_MS, undefined, { ref: false })]);
     this.child.stdout?.destroy();
