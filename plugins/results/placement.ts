@@ -59,7 +59,8 @@ export class Placement {
     const { kind, cap } = this.#placement(output, call);
     if (!exceeds(texts.value, cap)) {
       this.#whole.delete(call);
-      return output;
+      // Half a character has no UTF-8, and a provider refuses the whole request for it, now and in every later turn.
+      return texts.value.isWellFormed() ? output : { ...texts, value: texts.value.toWellFormed() };
     }
     const whole = this.#whole.get(call) ?? texts.value;
     this.#whole.delete(call);

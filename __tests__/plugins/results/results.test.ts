@@ -1,8 +1,24 @@
 import { describe, expect, test } from "@jest/globals";
 import { createCaveman } from "../../../index.ts";
-import { agent, artifact, createKernel, definePlugin, illegality, type Plugin, type PluginFactory, type ResultPolicy, type Run, type RunOptions, schema, type Tool, type ToolOutput, textOf, tool } from "../../../kernel/index.ts";
-import { createConversation } from "../../../plugins/conversation/index.ts";
+import {
+  agent,
+  artifact,
+  createKernel,
+  definePlugin,
+  illegality,
+  type Plugin,
+  type PluginFactory,
+  type ResultPolicy,
+  type Run,
+  type RunOptions,
+  schema,
+  type Tool,
+  type ToolOutput,
+  textOf,
+  tool,
+} from "../../../kernel/index.ts";
 import { breakers } from "../../../plugins/breakers/index.ts";
+import { createConversation } from "../../../plugins/conversation/index.ts";
 import { type Script, scripted } from "../../../plugins/providers/scripted/index.ts";
 import { results } from "../../../plugins/results/index.ts";
 import { Recovery, StoredOutputs } from "../../../plugins/services.ts";
@@ -244,7 +260,7 @@ test("in the default runtime a paged result is read back within one run", async 
     return { text: said.includes("lines 3000 to 3000 of 6000") ? "read" : "not read" };
   });
   const { text, receipt } = await caveman.run(
-    agent({ id: "a", instructions: "i", model, tools: [giving(LINES)] }),
+    agent({ id: "a", instructions: "i", model, tools: [giving(LINES)], sandbox: "host" }),
     "go",
   );
   expect(text).toBe("read");
@@ -273,7 +289,7 @@ describe("hostile results", () => {
     ],
     ["nothing", undefined, /^$/],
     ["null", null, /^null$/],
-    ["half a character", "\ud83d", /^\ud83d$/],
+    ["half a character", "\ud83d", /^\ufffd$/],
   ])("%s", async (_, value, expected) => {
     const { texts } = await go(once, [giving(() => value)]);
     expect(texts[0]).toMatch(expected);
@@ -396,4 +412,22 @@ test("what a composite tool calls reaches its code whole", async () => {
 test("the same run gives the same bytes, handles included", async () => {
   const [one, two] = [await go(once, [giving(LINES)]), await go(once, [giving(LINES)])];
   expect(one.texts).toEqual(two.texts);
+});
+
+test("half a character never reaches a model, in a result or in an error cut within one", async () => {
+  const lone = "a\ud800b\udc00";
+  const failing = tool({
+    name: "fetch",
+    description: "F.",
+    input: schema.object({}),
+    effect: "read",
+    execute: () => {
+      throw new Error(`${"x".repeat(1_999)}😀`);
+    },
+  });
+  const { texts } = await go(once, [giving(lone)]);
+  expect(texts).toEqual(["a\ufffdb\ufffd"]);
+  const { texts: errors } = await go(once, [failing]);
+  expect(errors[0]).toMatch(/^cave_tool_failed: x+\ufffd/);
+  expect(errors[0]?.isWellFormed()).toBe(true);
 });
