@@ -280,7 +280,7 @@ export class ToolWorker {
 }
 
 const failureOf = ({ code, message }: Frame): CavemanError => {
-  const said = typeof message === "string" ? message.slice(0, 2_000) : "";
+  const said = typeof message === "string" ? message.slice(0, 2_000).toWellFormed().replace(/\.$/, "") : "";
   const known = typeof code === "string" && /^cave_[a-z0-9_]{1,96}$/.test(code) ? code : "cave_sandbox_tool_failed";
   // The worker's message begins with the code when it was a coded error there.
   return new CavemanError(known, {
