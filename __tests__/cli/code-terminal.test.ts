@@ -28,13 +28,13 @@ atTerminal("caveman code at a terminal", () => {
     );
     // No, and the edit is not made.
     await pane.press("n");
-    await pane.until(/refused: you said no[\s\S]*I may not make the edit[\s\S]*tokens in/);
+    await pane.until(/refused: you said no[\s\S]*I may not make the edit[\s\S]*tokens in[\s\S]*› $/m);
     expect(await readFile(join(copy, "src/cart.js"), "utf8")).toContain("cents > 5000");
     // Yes, and it is; the command that was always permitted is not asked about again.
     await pane.send("do fix the test");
     await pane.until(/Allow edit_file\?(?![\s\S]*you said no)/);
     await pane.press("y");
-    const screen = await pane.until(/3 tests pass\.[\s\S]*tokens in/);
+    const screen = await pane.until(/3 tests pass\.[\s\S]*tokens in[\s\S]*› $/m);
     expect(screen.match(/Allow bash\?/g)).toHaveLength(1);
     expect(screen).toMatch(/✓ edit_file src\/cart\.js {2}\d+ m?s, \d+ B\n.*--- a\/src\/cart\.js/);
     expect(screen).toMatch(
@@ -78,7 +78,7 @@ atTerminal("caveman code at a terminal", () => {
     await pane.until(/stopped; the next turn is told[\s\S]*› $/m);
     expect([await alive("872"), await alive("873")]).toEqual([false, false]);
     await pane.send(play({ text: "still here" }));
-    await pane.until(/^still here$/m);
+    await pane.until(/^still here$[\s\S]*› $/m);
     await pane.send("/cost");
     await pane.until(/for 2 calls in 1 completed turn/);
   });
@@ -92,11 +92,13 @@ atTerminal("caveman code at a terminal", () => {
     await pane.send("/mode observe");
     await pane.until(/observe: only looks/);
     await pane.send(play(writing("a.txt"), { text: "refused then" }));
-    await pane.until(/⊘ write_file a\.txt +refused: observe_only[\s\S]*refused then[\s\S]*left of --max-usd/);
+    await pane.until(
+      /⊘ write_file a\.txt +refused: observe_only[\s\S]*refused then[\s\S]*left of --max-usd[\s\S]*› $/m,
+    );
     await pane.send("/mode edits");
     await pane.until(/edits› $/m);
     await pane.send(play(writing("a.txt"), { text: "written now" }));
-    await pane.until(/✓ write_file a\.txt[\s\S]*\+x[\s\S]*^written now$/m);
+    await pane.until(/✓ write_file a\.txt[\s\S]*\+x[\s\S]*^written now$[\s\S]*› $/m);
     expect(await readFile(join(folder.path, "a.txt"), "utf8")).toBe("x");
     await pane.send("/tokens");
     await pane.until(/context: [\d,]+ tokens in the last call/);
@@ -126,7 +128,7 @@ atTerminal("caveman code at a terminal", () => {
     await pane.until(/› $/m);
     await pane.send('[{"text":\\');
     await pane.send('"two lines"}]');
-    await pane.until(/^two lines$/m);
+    await pane.until(/^two lines$[\s\S]*› $/m);
     await pane.paste('[\n{"text":\n"three lines"}]');
     await pane.until(/› \[\n {2}\{"text":\n {2}"three lines"\}\]/);
     expect(await pane.screen()).not.toMatch(/^three lines$/m);

@@ -1,9 +1,8 @@
 /** The plugins a coding session runs on. */
 import { createKernel, type Kernel, type Plugin } from "../../kernel/index.ts";
-import { coding } from "../../plugins/coding/index.ts";
-import { type PolicyRule, policy, receipt, results } from "../../plugins/index.ts";
-import { shell } from "../../plugins/shell/index.ts";
-import { standard } from "../../presets/index.ts";
+import { coding as commandStatus } from "../../plugins/coding/index.ts";
+import { type PolicyRule, policy, receipt } from "../../plugins/index.ts";
+import { coding } from "../../presets/index.ts";
 import { given } from "./given.ts";
 
 /** Everything that acts is asked about, unless a rule says otherwise. */
@@ -18,18 +17,13 @@ export interface RuntimeOptions {
   readonly writeReceipts?: boolean;
 }
 
-/** The plugins: `standard`, with what a session needs otherwise in its place. */
+/** The plugins: the preset `coding`, with rules and receipts as the session wants them. */
 export function codingPlugins({ rules = [], approvalTimeoutMs, writeReceipts = false }: RuntimeOptions = {}): Plugin[] {
   const own = new Map<string, Plugin>([
     ["policy", policy({ rules: [ASK, ...rules], ...given({ approvalTimeoutMs }) })],
-    ["results", results({ readTool: "always" })],
     ["receipt", receipt({ write: writeReceipts })],
-    ["shell", shell()],
-    ["coding", coding()],
   ]);
-  const base = standard();
-  const added = [...own.values()].filter(({ name }) => !base.some((plugin) => plugin.name === name));
-  return [...base.map((plugin) => own.get(plugin.name) ?? plugin), ...added];
+  return [...coding().map((plugin) => own.get(plugin.name) ?? plugin), commandStatus()];
 }
 
 export const codingKernel = (options?: RuntimeOptions): Kernel => createKernel({ plugins: codingPlugins(options) });
