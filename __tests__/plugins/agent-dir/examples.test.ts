@@ -58,7 +58,7 @@ describe("custom-policy", () => {
     expect(text).toContain("not changed");
     expect(text).toContain("Writes are allowed from 9:00 to 17:00.");
     expect(text).toContain("8900");
-    expect(receipt.tools).toContainEqual(expect.objectContaining({ ...setPrice, calls: 0, denied: 1 }));
+    expect(receipt.tools).toContainEqual(expect.objectContaining({ ...setPrice, calls: 1, errors: 1, denied: 1 }));
   });
 
   test("within them it is done", async () => {

@@ -651,7 +651,7 @@ describe("subagent caps", () => {
       description: "Reads.",
       input: schema.object({}),
       effect: "read",
-      execute: () => "word ".repeat(200),
+      execute: () => "word ".repeat(2_000),
     });
     const reader = scripted([caller("echo", { input: 40, output: 5 }), { text: "never" }], HAIKU);
     const { run } = await go(
