@@ -81,6 +81,15 @@ describe("a read made ahead of its turn", () => {
     await close();
   });
 
+  test("is made no more often than other calls may be, also when it fails", async () => {
+    const { run, made, close } = await open([], { maxToolCalls: 3 });
+    for (let time = 0; time < 10; time++) await ahead(run, "look", { page: 99 });
+    expect(made).toHaveLength(3);
+    // What was made ahead takes nothing from the calls themselves.
+    expect(await call(run, "look", { page: 1 })).toMatchObject({ isError: false });
+    await close();
+  });
+
   test("is adopted while it still runs", async () => {
     const { run, made, close } = await open();
     const early = ahead(run, "look", { page: 3 });

@@ -29,6 +29,8 @@ interface State {
   lastCall: string | undefined;
   modelCalls: number;
   toolCalls: number;
+  /** Tool calls made ahead of their turn: they run, so there may be no more of them than of others. */
+  ahead: number;
 }
 type Options = Pick<RunOptions, "deadlineMs" | "maxModelCalls" | "maxToolCalls">;
 
@@ -71,6 +73,7 @@ function stateFor(run: Run, defaults: Options): State {
     lastCall: undefined,
     modelCalls: 0,
     toolCalls: 0,
+    ahead: 0,
   };
 }
 
@@ -147,15 +150,16 @@ export const limits = definePlugin({
             message: "The run's deadline has passed; answer with what is known.",
           },
         };
-      if (state.toolCalls >= state.maxToolCalls)
+      if (Math.max(state.toolCalls, call.speculative ? state.ahead : 0) >= state.maxToolCalls)
         return {
           deny: {
             code: "cave_tool_call_budget_exceeded",
             message: `The run has made its ${state.maxToolCalls} tool calls; answer with what is known.`,
           },
         };
-      // A call made ahead of its turn is counted when the turn asks for it.
-      if (!call.speculative) state.toolCalls++;
+      // A call made ahead of its turn is counted among the others when the turn asks for it.
+      if (call.speculative) state.ahead++;
+      else state.toolCalls++;
       return undefined;
     });
 

@@ -36,6 +36,8 @@ export const GRACE_MS = 250;
 const LOAD_MS = 20_000;
 /** Frames of nested calls that one worker may send. */
 const MAX_NESTED = 1_024;
+/** Nested calls of one worker that run at a time: each may need a worker of its own. */
+const NESTED_AT_ONCE = 4;
 /** What a tool prints is dropped; this much, and it is a flood. */
 const MAX_STDERR_BYTES = MAX_VALUE_BYTES;
 
@@ -56,7 +58,9 @@ export class ToolWorker {
   #answer: PromiseWithResolvers<unknown> = Promise.withResolvers();
   #call: WorkerCall | undefined;
   #over = false;
+  #stopping = false;
   #nested = 0;
+  readonly #lanes: Promise<unknown>[] = [];
   #stderrBytes = 0;
   #complaint = "";
   #timers = new Set<NodeJS.Timeout>();
@@ -151,7 +155,6 @@ export class ToolWorker {
     }
   }
 
-  #stopping = false;
   /** Asks the worker to end, and kills its whole group when it has not within the grace. */
   kill(): void {
     if (this.#over || this.#stopping) return;
@@ -193,7 +196,7 @@ export class ToolWorker {
 
   #received(frame: Frame): void {
     if (frame.type === "ready") this.#loaded.resolve(frame);
-    else if (frame.type === "call") void this.#reply(frame);
+    else if (frame.type === "call") this.#asked(frame);
     else if (frame.type !== "result")
       throw new CavemanError("cave_sandbox_invalid_output", {
         expected: "a frame of the protocol",
@@ -203,14 +206,14 @@ export class ToolWorker {
     else this.#fail(failureOf(frame));
   }
 
-  async #reply(frame: Frame): Promise<void> {
-    const { id, name, json } = frame;
+  #asked({ id, name, json }: Frame): void {
+    const call = this.#call;
     if (
       typeof id !== "number" ||
       typeof name !== "string" ||
       typeof json !== "string" ||
       ++this.#nested > MAX_NESTED ||
-      !this.#call
+      !call
     ) {
       this.#fail(
         new CavemanError("cave_sandbox_invalid_output", {
@@ -220,8 +223,16 @@ export class ToolWorker {
       );
       return;
     }
+    const lane = this.#nested % NESTED_AT_ONCE;
+    this.#lanes[lane] = Promise.resolve(this.#lanes[lane]).then(() => this.#reply(call, id, name, json));
+  }
+
+  /** Never rejects. */
+  async #reply(call: WorkerCall, id: number, name: string, json: string): Promise<void> {
+    // Nobody waits for the answer any more.
+    if (this.#over || this.#stopping) return;
     try {
-      this.#write({ type: "reply", id, value: await this.#call.nested(name, parsed(json)) });
+      this.#write({ type: "reply", id, value: await call.nested(name, parsed(json)) });
     } catch (error) {
       const { code, message } = asCaveman(error, "cave_tool_failed");
       this.#write({ type: "reply", id, code, message: message.slice(0, 2_000) });

@@ -87,6 +87,29 @@ suite("a tool in required mode", () => {
     expect(receipt.tools.find(({ name }) => name === "add")?.calls).toBe(2);
   });
 
+  test("gets no crowd of workers out of its nested calls", async () => {
+    let running = 0;
+    let peak = 0;
+    const watch = definePlugin({
+      name: "watch",
+      apply: (kernel) =>
+        kernel.hooks.admitTool.tap({ name: "watch", stage: "place" }, (call) => {
+          if (!call.parent) return;
+          peak = Math.max(peak, ++running);
+          call.output((output) => {
+            running--;
+            return output;
+          });
+        }),
+    });
+    const watched = createCaveman({ preset: "bare", plugins: [sandbox(), capture(), watch()] });
+    seen = [];
+    const model = scripted([{ toolCalls: [{ name: "crowd", input: { times: 12 } }] }, { text: "done" }]);
+    await watched.run(team, "go", { model, ...entry("team") });
+    expect(seen.at(-1)?.raw).toBe(12);
+    expect(peak).toBe(4);
+  });
+
   test("is found through the subagents that lead to it", async () => {
     const model = scripted([
       { toolCalls: [{ name: "helper", input: { task: "add" } }] },

@@ -20,6 +20,15 @@ const composite = tool({
     return { sum: twice.sum, denied };
   },
 });
+const crowd = tool({
+  name: "crowd",
+  description: "Adds often, all at once.",
+  input: schema.object({ times: schema.number() }),
+  effect: "read",
+  nestedTools: [add],
+  execute: async ({ times }, context) =>
+    (await Promise.all(Array.from({ length: times }, (_, to) => context.call("add", { to })))).length,
+});
 const throws = tool({
   name: "throws",
   description: "Throws what it is asked to.",
@@ -69,6 +78,7 @@ export const team = agent({
   instructions: "Work.",
   tools: [
     composite,
+    crowd,
     throws,
     when,
     secret,
