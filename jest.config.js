@@ -20,6 +20,7 @@ export default {
     "^caveman-agent/testing$": "<rootDir>/plugins/testing.ts",
     "^caveman-agent/(presets|plugins|kernel)$": "<rootDir>/$1/index.ts",
     "^caveman-agent/compaction$": "<rootDir>/plugins/compaction/public.ts",
+    "^caveman-agent/coding$": "<rootDir>/cli/code/index.ts",
     "^caveman-agent/context-editing$": "<rootDir>/plugins/context-editing/index.ts",
   },
   maxWorkers: 2,

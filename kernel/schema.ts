@@ -3,7 +3,7 @@
  * used and only once, since compiling costs about two milliseconds.
  */
 import { Kind, type Static, type TSchema, Type } from "@sinclair/typebox";
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { Ajv, ErrorObject, ValidateFunction } from "ajv";
 import { CavemanError, nearest } from "./errors.ts";
 
 /** The part of the Standard Schema v1 interface that is read here. */
@@ -32,10 +32,14 @@ export const schema = Object.freeze({
 
 export type Check<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
-const ajv = (() => {
-  let made: Ajv | undefined;
-  return () => (made ??= new Ajv({ allErrors: true, strict: false, useDefaults: true, verbose: true }));
-})();
+let made: Ajv | undefined;
+/** The validator's compiler. It is loaded with the first schema: it is the slowest package to start, and importing ours needs none. */
+function ajv(): Ajv {
+  if (made) return made;
+  const load = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+  const { Ajv: Compiler } = load("ajv") as typeof import("ajv");
+  return (made = new Compiler({ allErrors: true, strict: false, useDefaults: true, verbose: true }));
+}
 const compiled = new WeakMap<object, ValidateFunction>();
 
 const isStandard = (value: unknown): value is StandardSchema =>

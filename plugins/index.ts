@@ -2,6 +2,7 @@
 import type { PluginFactory } from "../kernel/index.ts";
 import { breakers } from "./breakers/index.ts";
 import { budget } from "./budget/index.ts";
+import { coding } from "./coding/index.ts";
 import { compaction } from "./compaction/index.ts";
 import { compression } from "./compression/index.ts";
 import { contextEditing } from "./context-editing/index.ts";
@@ -89,6 +90,7 @@ export const builtinPlugins = Object.freeze(
     [
       breakers,
       budget,
+      coding,
       compaction,
       compression,
       contextEditing,

@@ -17,6 +17,7 @@ const entryPoints = [
   "plugins/testing.ts",
   "plugins/compaction/public.ts",
   "plugins/context-editing/index.ts",
+  "cli/code/index.ts",
   "kernel/index.ts",
   "cli/main.ts",
 ];
@@ -93,6 +94,7 @@ async function bundle(placement: Placement): Promise<void> {
     banner: { js: banner },
     minifyWhitespace: true,
     minifySyntax: true,
+    minifyIdentifiers: true,
     legalComments: "linked",
     logLevel: "warning",
     plugins: [placement.plugin()],

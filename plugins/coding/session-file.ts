@@ -1,5 +1,4 @@
 /** Saved sessions: one JSON file each under `.caveman/sessions`, written whole after every turn. */
-import { randomBytes } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
@@ -62,7 +61,7 @@ const FILE = /^([0-9]{8}-[0-9]{6}-[0-9a-f]{6})\.json$/;
 /** A name that sorts by time. */
 export function sessionId(now: number): string {
   const [day = "", time = ""] = new Date(now).toISOString().slice(0, 19).replace(/[-:]/g, "").split("T");
-  return `${day}-${time}-${randomBytes(3).toString("hex")}`;
+  return `${day}-${time}-${crypto.randomUUID().slice(0, 6)}`;
 }
 
 export class SessionFile {

@@ -8,8 +8,8 @@ import { Type } from "@sinclair/typebox";
 import { definePlugin, type Run } from "../../kernel/index.ts";
 import { errors } from "./errors.ts";
 import { Options, serverSpec } from "./options.ts";
-import { Pool } from "./pool.ts";
-import { Session } from "./session.ts";
+import type { Pool } from "./pool.ts";
+import type { Session } from "./session.ts";
 
 declare module "../../kernel/contract.ts" {
   interface RunOptions {
@@ -32,7 +32,12 @@ declare module "../../kernel/ledger.ts" {
   }
 }
 
-const starts = new WeakMap<Run, { readonly session: Session; readonly prepare: () => Promise<void> }>();
+/** A run that was invited to servers; its session begins with its preparation. */
+interface Start {
+  session: Session | undefined;
+  prepare(): Promise<void>;
+}
+const starts = new WeakMap<Run, Start>();
 
 export const mcp = definePlugin({
   name: "mcp",
@@ -53,18 +58,27 @@ export const mcp = definePlugin({
   errors,
   controls: (run) => ({ mcp: starts.has(run) ? "active" : "absent" }),
   prepare: (run) => starts.get(run)?.prepare(),
-  tools: (run) => starts.get(run)?.session.tools ?? [],
+  tools: (run) => starts.get(run)?.session?.tools ?? [],
   commands: () => import("./commands.ts"),
   apply(kernel, options) {
     const specs = Object.entries(options.servers).map(([name, server]) => serverSpec(name, server));
-    const pool = new Pool(options.keepAliveMs);
+    let pool: Pool | undefined;
     const invited = ({ agent, depth, options: { mcp: own } }: Run): boolean =>
       own !== false && specs.length > 0 && (options.agents?.includes(agent.id) ?? depth === 0);
     kernel.perRun((run) => {
       if (!invited(run)) return;
-      const session = new Session(run, options, pool);
-      starts.set(run, { session, prepare: () => session.prepare(specs) });
+      const start: Start = {
+        session: undefined,
+        async prepare() {
+          // Loaded for runs that have servers.
+          const [{ Pool }, { Session }] = await Promise.all([import("./pool.ts"), import("./session.ts")]);
+          pool ??= new Pool(options.keepAliveMs);
+          start.session = new Session(run, options, pool);
+          await start.session.prepare(specs);
+        },
+      };
+      starts.set(run, start);
     });
-    kernel.hooks.settle.tap({ name: "mcp:close", stage: "work" }, ({ run }) => starts.get(run)?.session.close());
+    kernel.hooks.settle.tap({ name: "mcp:close", stage: "work" }, ({ run }) => starts.get(run)?.session?.close());
   },
 });

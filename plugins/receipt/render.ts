@@ -1,5 +1,4 @@
 /** A receipt for a person at a terminal. */
-import { styleText } from "node:util";
 import { detailsIn } from "./details.ts";
 import { type Receipt, type ReceiptTool, UNDECLARED } from "./schema.ts";
 import { grouped, plural, share, tokens } from "./wording.ts";
@@ -35,7 +34,9 @@ type Paint = (format: "dim" | "green" | "yellow" | "red", text: string) => strin
 const painter =
   (color: boolean): Paint =>
   (format, text) =>
-    color && text.trim() ? styleText(format, text, { validateStream: false }) : text;
+    color && text.trim()
+      ? process.getBuiltinModule("node:util").styleText(format, text, { validateStream: false })
+      : text;
 
 function headerOf(receipt: Receipt, paint: Paint): string {
   const turns = receipt.turns ?? 0;

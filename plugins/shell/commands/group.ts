@@ -2,9 +2,8 @@
  * A command with all that it starts: one process group of its own, ended by TERM and, 250 ms later, KILL. What left the
  * group (`setsid`, a daemon) is found by a mark in its environment, where the system shows environments (Linux).
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 
 /** Milliseconds between TERM and KILL. */
 export const GRACE_MS = 250;
@@ -13,6 +12,15 @@ const GIVE_UP_MS = 2_000;
 const MARK = "CAVEMAN_COMMAND";
 const WINDOWS = process.platform === "win32";
 const PROC = process.platform === "linux" && existsSync("/proc/self/environ");
+
+/** Loaded with the first command: importing the package starts nothing. */
+const processes = (): typeof import("node:child_process") => process.getBuiltinModule("node:child_process");
+/** Waits; without `hold` the wait keeps no process alive. */
+export const pause = (ms: number, hold = true): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    if (!hold) timer.unref();
+  });
 
 const live = new Set<Group>();
 let watching = false;
@@ -47,7 +55,7 @@ export class Group {
   constructor({ command, cwd, env, stdin }: GroupOptions) {
     this.#mark = crypto.randomUUID();
     const [shell, args] = shellFor(command);
-    this.child = spawn(shell, args, {
+    this.child = processes().spawn(shell, args, {
       cwd,
       env: { ...env, [MARK]: this.#mark },
       stdio: [stdin, "pipe", "pipe"],
@@ -94,7 +102,7 @@ export class Group {
     live.delete(this);
     if (live.size === 0) for (const signal of ENDINGS) process.off(signal, ended);
     this.child.stdin?.destroy();
-    await Promise.race([this.closed, sleep(GRACE_MS, undefined, { ref: false })]);
+    await Promise.race([this.closed, pause(GRACE_MS, false)]);
     this.child.stdout?.destroy();
     this.child.stderr?.destroy();
   }
@@ -102,7 +110,7 @@ export class Group {
   /** Waits until no process is left, at most so long. */
   async #gone(withinMs: number): Promise<void> {
     const until = Date.now() + withinMs;
-    for (let pause = 1; this.#alive() && Date.now() < until; pause = Math.min(20, pause * 2)) await sleep(pause);
+    for (let ms = 1; this.#alive() && Date.now() < until; ms = Math.min(20, ms * 2)) await pause(ms);
   }
   #alive(): boolean {
     if (this.child.exitCode === null && this.child.signalCode === null && this.child.pid !== undefined) return true;
@@ -118,7 +126,7 @@ export class Group {
     const { pid } = this.child;
     if (pid === undefined) return;
     if (WINDOWS) {
-      if (this.child.exitCode === null) execFile("taskkill", ["/pid", String(pid), "/T", "/F"], () => {});
+      if (this.child.exitCode === null) processes().execFile("taskkill", ["/pid", String(pid), "/T", "/F"], () => {});
       return;
     }
     tell(-pid, signal);

@@ -1,7 +1,6 @@
 /** The local backend: a shell on this machine, with limits on time, output and processes. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ExecRequest, ExecResult, ExecutionBackend } from "./backend.ts";
-import { Group, release, threadsOfMachine } from "./group.ts";
+import { Group, pause, release, threadsOfMachine } from "./group.ts";
 
 export interface LocalLimits {
   /** Bytes of output after which a command is ended. */
@@ -51,7 +50,7 @@ async function execute(request: ExecRequest, { maxStreamBytes, maxProcesses }: L
   try {
     const { code, signal: killedBy } = await group.exited;
     // What the command itself wrote has arrived within this; children that it left behind are not waited for.
-    await Promise.race([group.closed, sleep(DRAIN_MS, undefined, { ref: false })]);
+    await Promise.race([group.closed, pause(DRAIN_MS, false)]);
     await group.end();
     return {
       ...(code === null ? {} : { exitCode: code }),

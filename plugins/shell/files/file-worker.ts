@@ -1,5 +1,5 @@
 /** The other side of the file worker: one thread a call in flight, one kept warm between calls. */
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { CavemanError } from "../../../kernel/index.ts";
 import type { HardLinks } from "./boundary.ts";
 import type { Answers, FileRequest, WorkerReply } from "./protocol.ts";
@@ -77,7 +77,8 @@ function take(): Worker {
   idle = undefined;
   if (kept) return kept.off("exit", gone).off("error", gone);
   const resourceLimits = { maxOldGenerationSizeMb: HEAP_MIB };
-  return new Worker(new URL("./worker.ts", import.meta.url), { name: "caveman files", env: {}, resourceLimits });
+  const { Worker: Thread } = process.getBuiltinModule("node:worker_threads");
+  return new Thread(new URL("./worker.ts", import.meta.url), { name: "caveman files", env: {}, resourceLimits });
 }
 
 function park(worker: Worker): void {

@@ -1,5 +1,4 @@
 /** ripgrep, when the machine has it: it is given files that were walked already, and says which of their lines match. */
-import { spawn } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { CavemanError } from "../../../kernel/index.ts";
@@ -95,7 +94,7 @@ async function matchesIn(
     ...files.map((file) => `./${file}`),
   ];
   const timeout = AbortSignal.timeout(Math.max(1, deadline - Date.now()));
-  const child = spawn(program, args, {
+  const child = process.getBuiltinModule("node:child_process").spawn(program, args, {
     cwd: root,
     env: {},
     stdio: ["ignore", "pipe", "pipe"],
