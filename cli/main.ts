@@ -44,7 +44,8 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
     .parserConfiguration({
       "parse-positional-numbers": false,
       "boolean-negation": false,
-      "duplicate-arguments-array": false,
+      // Of an option given twice the last one counts; words of a list all do.
+      "duplicate-arguments-array": name !== undefined && Object.hasOwn(known, name) && takesList(known[name]),
       "dot-notation": false,
       "camel-case-expansion": false,
     })
@@ -72,9 +73,7 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
       command.describe,
       (builder) => build(builder, command),
       async (args) => {
-        const typed = Object.fromEntries(
-          Object.entries(args).map(([key, value]) => [key, typeof value === "string" ? plainText(value) : value]),
-        );
+        const typed = Object.fromEntries(Object.entries(args).map(([key, value]) => [key, asTyped(value)]));
         if (problem === undefined) code = await (await command.load()).execute(typed, io);
       },
     );
@@ -88,6 +87,11 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
   const { usage } = await import("./errors.ts");
   throw usage(...(await explainUsage(problem, name, known)));
 }
+
+const takesList = (command: Command | undefined): boolean => command?.usage.includes("..]") === true;
+
+const asTyped = (value: unknown): unknown =>
+  typeof value === "string" ? plainText(value) : Array.isArray(value) ? value.map(asTyped) : value;
 
 function build(builder: Argv, command: Command): Argv {
   for (const [name, describe] of Object.entries(command.positionals))
@@ -123,6 +127,13 @@ async function explainUsage(
   ];
 }
 
+/** A full disk takes nothing, and that is no success; a reader that went away has what it wanted. */
+function endOf(failure: NodeJS.ErrnoException | undefined): number {
+  if (!failure || failure.code === "EPIPE") return EXIT.done;
+  process.stderr.write(`cave_cli_failed: the output could not be written: ${failure.code ?? failure.message}.\n`);
+  return EXIT.failed;
+}
+
 const invoked = process.argv[1];
 if (invoked !== undefined && realpathSync(invoked) === fileURLToPath(import.meta.url)) {
   // A stray rejection in a user's tool or plugin ends the process, but never with a stack trace.
@@ -132,7 +143,11 @@ if (invoked !== undefined && realpathSync(invoked) === fileURLToPath(import.meta
     process.exit(EXIT.failed);
   };
   process.on("uncaughtException", stray).on("unhandledRejection", stray);
-  const code = await main(process.argv.slice(2));
+  let failure: NodeJS.ErrnoException | undefined;
+  const io = terminal(process.stdout, process.stderr, (error) => void (failure ??= error));
+  const code = await main(process.argv.slice(2), io);
   // Both streams are flushed first: a pipe may still hold the end of the output.
-  process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
+  process.stdout.write("", () =>
+    process.stderr.write("", () => process.exit(code === EXIT.done ? endOf(failure) : code)),
+  );
 }

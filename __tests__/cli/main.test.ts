@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "@jest/globals";
 import { fromPlugins } from "../../cli/commands/index.ts";
 import { pluginCommands } from "../../cli/plugin-commands.ts";
@@ -208,5 +209,28 @@ describe("doctor", () => {
     expect(status(report)).toMatchObject({ config: "fail", provider: "fail", "scripted run": "pass" });
     for (const check of report.checks) if (check.status === "fail") expect(check.mend).toBeTruthy();
     expect(both.out).not.toContain("sk with space");
+  });
+});
+
+describe("what a command writes", () => {
+  test("stats takes every file it is given", async () => {
+    const { code, out } = await caveman(["stats", "package.json", "tsconfig.json", "--json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(out).files.map(({ file }: { file: string }) => file)).toEqual(["package.json", "tsconfig.json"]);
+  });
+
+  test("an output that takes nothing is a failure, one that is read no further is none", async () => {
+    if (process.platform !== "linux") return;
+    await using dir = await folder({});
+    const command = `"$0" --conditions=caveman-source "${ROOT}/cli/main.ts" compress "${ROOT}/package.json"`;
+    const shell = (script: string) =>
+      spawnSync("bash", ["-c", script, `${ROOT}/node_modules/node/bin/node`], {
+        encoding: "utf8",
+        env: { ...process.env, CAVEMAN_HOME: dir.path },
+      });
+    const full = shell(`${command} > /dev/full`);
+    expect(full.status).toBe(1);
+    expect(full.stderr).toContain("ENOSPC");
+    expect(shell(`${command} | true; exit \${PIPESTATUS[0]}`).status).toBe(0);
   });
 });

@@ -17,12 +17,13 @@ export interface Terminal {
 export function terminal(
   stdout: NodeJS.WriteStream = process.stdout,
   stderr: NodeJS.WriteStream = process.stderr,
+  failed: (error: NodeJS.ErrnoException) => void = () => undefined,
 ): Terminal {
   const colour = !process.env.NO_COLOR && process.env.TERM !== "dumb" && stderr.isTTY === true && stdout.isTTY === true;
   // A reader that goes away (`caveman … | head`) ends the output, not the run's settlement.
   for (const stream of [stdout, stderr]) stream.on("error", () => undefined);
   return {
-    out: (text) => void stdout.write(text),
+    out: (text) => void stdout.write(text, (error) => void (error && failed(error))),
     err: (text) => void stderr.write(text),
     person: stdout.isTTY === true,
     colour,
