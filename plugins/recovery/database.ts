@@ -16,7 +16,7 @@ const primary = (error: unknown): number | undefined => {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === "number" ? code & 0xff : undefined;
 };
-const busy = (error: unknown): boolean => primary(error) === BUSY || primary(error) === LOCKED;
+export const isBusy = (error: unknown): boolean => primary(error) === BUSY || primary(error) === LOCKED;
 
 /** A failure of the database as a coded error. */
 export function storeError(error: unknown, path: string): CavemanError {
@@ -111,7 +111,7 @@ function patiently(busyMs: number, work: () => void): void {
       work();
       return;
     } catch (error) {
-      if (!busy(error) || Date.now() > until) throw error;
+      if (!isBusy(error) || Date.now() > until) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
   }

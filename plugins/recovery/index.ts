@@ -4,14 +4,14 @@
  * `Recovery`; owns the store of originals and `caveman retrieve`.
  */
 import { Type } from "@sinclair/typebox";
-import { definePlugin, type Run } from "../../kernel/index.ts";
+import { CavemanError, definePlugin, type Run } from "../../kernel/index.ts";
 import { Recovery } from "../services.ts";
 import { errors } from "./errors.ts";
 import { locate } from "./location.ts";
 import { CONTAINS_HANDLE, textOfOriginal } from "./original.ts";
 import { RETRIEVE, retrieveTool } from "./retrieve-tool.ts";
 import { SavedScope, Scope } from "./scope.ts";
-import { OriginalStore } from "./store.ts";
+import { OriginalStore, type Put } from "./store.ts";
 
 export const recovery = definePlugin({
   name: "recovery",
@@ -50,7 +50,7 @@ export const recovery = definePlugin({
       const root = rootOf(run);
       const state = states.get(root);
       if (state === undefined || CONTAINS_HANDLE.test(original)) return undefined;
-      const put = state.open().put(original, about);
+      const put = taking(() => state.open().put(original, about));
       if ("handle" in put) {
         scopeOf(root).show(put.handle);
         return put.handle;
@@ -78,6 +78,16 @@ export const recovery = definePlugin({
     });
   },
 });
+
+/** A store that cannot even be located, by a wrong setting, takes nothing, like one that cannot be written. */
+function taking(put: () => Put): Put {
+  try {
+    return put();
+  } catch (error) {
+    if (error instanceof CavemanError) return { problem: error };
+    throw error;
+  }
+}
 
 /** A whole tree of runs shares what its root was shown: parent and child read each other's markers. */
 const states = new WeakMap<Run, { readonly scope: Scope; readonly open: () => OriginalStore }>();

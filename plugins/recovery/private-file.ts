@@ -1,5 +1,15 @@
 /** A file that only its owner can read, in a folder that nobody else can put another file into. */
-import { chmodSync, closeSync, constants, lstatSync, mkdirSync, openSync, type Stats, statSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { CavemanError } from "../../kernel/index.ts";
 
@@ -16,7 +26,7 @@ const STICKY = 0o1000;
  */
 export function preparePrivateFile(path: string, companions: readonly string[]): void {
   const folder = dirname(path);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   checkFolder(folder);
   if (present(path) === undefined) {
     try {
@@ -40,6 +50,17 @@ export function checkPrivateFile(path: string, companions: readonly string[]): v
     if (found.nlink > 1) throw unsafe(each, "a file with one name", `${found.nlink} hard links`);
     if (!own(found)) throw unsafe(each, "a file of this user", `owner ${found.uid}`);
     if (hasModes && (found.mode & GROUP_OR_OTHERS) !== 0) chmodSync(each, 0o600);
+  }
+}
+
+/** Level by level: where a file system takes no folders at all, as /proc, the recursive call of Node never ends. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  if (dirname(folder) !== folder) makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 

@@ -77,15 +77,24 @@ function queryTerms(query: string): string[] {
 /** Scripts that are written without spaces: their terms are pairs of neighbours. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
 
-/** Words of at least two letters, digits and underscores, in any script, without accents and case. */
+/** Words of at least two letters, and numbers, in any script, without accents and case. */
 function termsOf(text: string): string[] {
-  const plain = text
-    .normalize("NFKD")
-    .replace(/\p{Mn}/gu, "")
-    .toLowerCase();
-  return (plain.match(/[\p{L}\p{N}\p{M}_]+/gu) ?? []).flatMap((word) => {
-    if (!UNSPACED.test(word)) return word.length >= 2 ? [word] : [];
+  return [...wordsOf(text.normalize("NFKD").replace(/\p{Mn}/gu, ""))].flatMap((word) => {
+    if (!UNSPACED.test(word)) return word.length >= 2 || /\p{N}/u.test(word) ? [word] : [];
     const signs = [...word];
     return signs.length === 1 ? signs : signs.slice(1).map((sign, index) => `${signs[index]}${sign}`);
   });
 }
+
+/** Words, and where a name is joined of several (`rate_limit`, `rateLimit`), its parts beside the whole of it. */
+function* wordsOf(text: string): Generator<string> {
+  for (const [word] of text.matchAll(/[\p{L}\p{N}\p{M}_]+/gu)) {
+    yield word.toLowerCase();
+    if (!JOINED.test(word)) continue;
+    const parts = word.split(JOINT).filter((part) => part !== "");
+    if (parts.length > 1 || parts[0] !== word) for (const part of parts) yield part.toLowerCase();
+  }
+}
+/** What may hold a joint at all: most words do not. */
+const JOINED = /_|\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}|\p{N}\p{Lu}\p{Ll}/u;
+const JOINT = /_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;

@@ -2,9 +2,10 @@
  * The store of originals: content-addressed, shared by processes, opened when it is first needed. It never evicts: when
  * it is full an original is not taken, and whoever asked must then leave nothing out.
  */
+import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { CavemanError } from "../../kernel/index.ts";
-import { openForReading, openForWriting, storeError } from "./database.ts";
+import { isBusy, openForReading, openForWriting, storeError } from "./database.ts";
 import { digestOf, type Encoding, HANDLE, handleOf, type Original, originalOf } from "./original.ts";
 
 /** 512 MiB of payload and metadata. */
@@ -42,6 +43,10 @@ export class OriginalStore {
   readonly #maxBytes: number;
   readonly #busyMs: number;
   #writing: DatabaseSync | undefined;
+  /** The file that is written: SQLite goes on writing to one that was moved or removed, where nobody would find it. */
+  #file: string | undefined;
+  /** Whether the last write waited in vain: then the next does not wait, or a lock would hold up every result of a run. */
+  #waited = false;
 
   constructor({ path, maxBytes = DEFAULT_MAX_BYTES, busyMs = BUSY_MS }: StoreOptions) {
     this.path = path;
@@ -55,7 +60,7 @@ export class OriginalStore {
     const digest = digestOf(original);
     const handle = handleOf(digest);
     try {
-      const database = (this.#writing ??= openForWriting(this.path, this.#maxBytes, this.#busyMs));
+      const database = this.#open();
       const metadata = JSON.stringify({ sha256: digest, encoding: original.encoding });
       const { changes } = database
         .prepare(
@@ -72,10 +77,31 @@ export class OriginalStore {
           metadata,
         );
       if (Number(changes) === 0) this.#confirm(database, handle, original, metadata);
+      if (this.#waited) this.#wait(this.#busyMs);
       return { handle };
     } catch (error) {
+      if (isBusy(error)) this.#wait(0);
       return { problem: storeError(error, this.path) };
     }
+  }
+
+  #open(): DatabaseSync {
+    if (this.#writing === undefined) {
+      this.#writing = openForWriting(this.path, this.#maxBytes, this.#waited ? 0 : this.#busyMs);
+      this.#file = fileAt(this.path);
+    } else if (fileAt(this.path) !== this.#file)
+      // What was taken before can still be read through the open file, so it stays open.
+      throw new CavemanError("cave_recovery_store_unavailable", {
+        place: this.path,
+        expected: "the file that was opened",
+        received: "another one, or none",
+      });
+    return this.#writing;
+  }
+
+  #wait(busyMs: number): void {
+    this.#waited = busyMs === 0;
+    this.#writing?.exec(`PRAGMA busy_timeout = ${busyMs}`);
   }
 
   /**
@@ -134,6 +160,11 @@ export class OriginalStore {
         received: "another one with the same handle",
       });
   }
+}
+
+function fileAt(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
 }
 
 function rowOf(database: DatabaseSync, handle: string): Row | undefined {

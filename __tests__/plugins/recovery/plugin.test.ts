@@ -242,3 +242,18 @@ describe("where the store is", () => {
     expect(() => locate({}, { CAVEMAN_CCR_MAX_BYTES: said })).toThrow(/cave_option_invalid.*CAVEMAN_CCR_MAX_BYTES/);
   });
 });
+
+test("a wrong setting of the store is said once, by its own code, and everything is shown whole", async () => {
+  const before = process.env.CAVEMAN_CCR_MAX_BYTES;
+  process.env.CAVEMAN_CCR_MAX_BYTES = "plenty";
+  try {
+    using at = folder();
+    const again = { toolCalls: [{ name: "report", input: {} }] };
+    const { run } = await go(at.db, [again, again, "done"]);
+    expect(outputs(run)).toEqual([ROWS, ROWS]);
+    expect(run.ledger.of("notice").map(({ code }) => code)).toEqual(["cave_option_invalid"]);
+  } finally {
+    if (before === undefined) delete process.env.CAVEMAN_CCR_MAX_BYTES;
+    else process.env.CAVEMAN_CCR_MAX_BYTES = before;
+  }
+});

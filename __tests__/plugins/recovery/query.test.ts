@@ -55,6 +55,21 @@ describe("a query", () => {
     expect(selection?.text).toContain("entry 333 ");
   });
 
+  test.each([
+    ["LIMIT 12", "const x = load(LIMIT_12_48211);"],
+    ["limit_12", "const x = load(LIMIT_12_48211);"],
+    ["LIMIT_12_48211", "const x = load(LIMIT_12_48211);"],
+    ["user name", "function getUserName() {}"],
+    ["get_user_name", "function getUserName() {}"],
+    ["http request", "new XMLHttpRequest()"],
+    ["rate limiter", "see rate-limiter.config"],
+    ["beta", "channel v2Beta"],
+    ["shelf 7", "shelf_7"],
+  ])("%s finds a joined name by its parts and whole", (query, line) => {
+    const lines = Array.from({ length: 200 }, (_, i) => (i === 77 ? line : `hay number ${i + 100}`));
+    expect(select(lines.join("\n"), query)?.text).toBe(`${GAP}\n${line}\n${GAP}`);
+  });
+
   test("finds words of any script", () => {
     const lines = Array.from({ length: 50 }, (_, i) => `строка ${i}`);
     lines[9] = "ошибка соединения с базой";

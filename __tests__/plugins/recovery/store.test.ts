@@ -4,6 +4,8 @@ import {
   linkSync,
   mkdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -313,5 +315,56 @@ describe("the file", () => {
 
     const notFile = new OriginalStore({ path: open });
     expect(problemIn(notFile.put("y", about))).toBe("cave_recovery_store_unsafe");
+  });
+});
+
+describe("a store that changes under a run", () => {
+  test.each([
+    ["removed", (path: string) => rmSync(path)],
+    ["moved away", (path: string) => renameSync(path, `${path}.old`)],
+    [
+      "replaced",
+      (path: string) => {
+        renameSync(path, `${path}.old`);
+        handleIn(new OriginalStore({ path }).put("another store", about));
+      },
+    ],
+  ])("%s: nothing more is taken, and what was taken can still be read", (_, act) => {
+    using at = folder();
+    const store = new OriginalStore({ path: at.db });
+    const handle = handleIn(store.put("before", about));
+    act(at.db);
+    expect(problemIn(store.put("after", about))).toBe("cave_recovery_store_unavailable");
+    expect(textOfOriginal(store.get(handle), "")).toBe("before");
+    store.close();
+    // Opened again, it is the file that stands there now.
+    const after = handleIn(store.put("after", about));
+    store.close();
+    expect(textOfOriginal(new OriginalStore({ path: at.db }).get(after), "")).toBe("after");
+  });
+
+  test("locked for long: one write waits for it, the next ones do not, and when it is free it takes them again", () => {
+    using at = folder();
+    handleIn(new OriginalStore({ path: at.db }).put("first", about));
+    const holder = new DatabaseSync(at.db);
+    holder.exec("BEGIN EXCLUSIVE");
+    const store = new OriginalStore({ path: at.db, busyMs: 1_000 });
+    expect(problemIn(store.put("second", about))).toBe("cave_recovery_store_unavailable");
+    const started = performance.now();
+    for (let i = 0; i < 8; i++)
+      expect(problemIn(store.put(`more ${i}`, about))).toBe("cave_recovery_store_unavailable");
+    // Eight waits would take eight seconds.
+    expect(performance.now() - started).toBeLessThan(4_000);
+    holder.exec("COMMIT");
+    holder.close();
+    expect(textOfOriginal(store.get(handleIn(store.put("third", about))), "")).toBe("third");
+    store.close();
+  });
+
+  test("in a place that takes no folders is a problem, and no endless wait", () => {
+    if (process.platform !== "linux") return;
+    expect(problemIn(new OriginalStore({ path: "/proc/nowhere/deep/ccr.db" }).put("x", about))).toBe(
+      "cave_recovery_store_unavailable",
+    );
   });
 });
