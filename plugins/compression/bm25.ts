@@ -10,11 +10,26 @@ const STOP = new Set(
   ),
 );
 const TERM = /[\p{L}\p{N}_]{2,}/gu;
+/** Where a name is joined of several: `rate_limit`, `rateLimit`, `LIMIT_12`. */
+const JOINT = /_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
+
+/** Whether a text may hold a joined name: most lines do not, and are split at once. */
+const MAY_JOIN = /_|[a-z][A-Z]|[A-Z]{2}[a-z]/;
+
+/** Words in lower case; of a joined name its parts, and then the whole of it. */
+function wordsOf(text: string): readonly string[] {
+  if (!MAY_JOIN.test(text)) return text.toLowerCase().match(TERM) ?? [];
+  const words: string[] = [];
+  for (const word of text.match(TERM) ?? []) {
+    const parts = word.split(JOINT);
+    if (parts.length > 1) for (const part of parts) if (part.length >= 2) words.push(part.toLowerCase());
+    words.push(word.toLowerCase());
+  }
+  return words;
+}
 
 /** The words of a query that say something. */
-export const terms = (query: string): string[] => [
-  ...new Set((query.toLowerCase().match(TERM) ?? []).filter((term) => !STOP.has(term))),
-];
+export const terms = (query: string): string[] => [...new Set(wordsOf(query).filter((term) => !STOP.has(term)))];
 
 /** Marks the units that a query is about, at most `limit` of them. Without a query that says something it marks none. */
 export function keepRelevant(
@@ -42,7 +57,7 @@ export function relevant(
   const hits: { readonly index: number; readonly frequency: Map<number, number> }[] = [];
   let total = 0;
   for (let index = 0; index < count; index++) {
-    const words = at(index)?.toLowerCase().match(TERM) ?? [];
+    const words = wordsOf(at(index) ?? "");
     lengths[index] = words.length;
     total += words.length;
     let frequency: Map<number, number> | undefined;

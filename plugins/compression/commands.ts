@@ -24,6 +24,8 @@ interface Tools {
   readonly counter: string;
   readonly types: { readonly type: string; readonly keeps: string }[];
   readonly recovery: Recovery | undefined;
+  /** What plugins said about this run so far: why the store took nothing. */
+  notices(): readonly string[];
 }
 
 /** Without a host there is no store, so nothing is left out, and counts are approximate. */
@@ -35,6 +37,7 @@ async function withTools<T>(host: CommandHost | undefined, work: (tools: Tools) 
       counter: APPROXIMATE,
       types: registry.list(),
       recovery: undefined,
+      notices: () => [],
     });
   }
   const { run, close } = await host.open();
@@ -45,6 +48,7 @@ async function withTools<T>(host: CommandHost | undefined, work: (tools: Tools) 
       counter: run.find(Tokenizer)?.identity.backend ?? APPROXIMATE,
       types: service.types(),
       recovery: run.find(Recovery),
+      notices: () => run.ledger.of("notice").map(({ message }) => message),
     });
   } finally {
     await close();
@@ -57,51 +61,56 @@ const textOf = (args: Args, name: string): string | undefined => {
 };
 
 async function compress(args: Args, output: Output, host?: CommandHost): Promise<number> {
+  const say = (report: object, sentence: string): void =>
+    output.err(`${args.json === true ? JSON.stringify(report) : sentence}\n`);
+  const passed = (reason: string, why: string): void => say({ reason, message: why }, `passed through: ${why}`);
   const input = await readInput(textOf(args, "file"));
   if (input.rest || input.text === undefined) {
-    const reason = input.rest ? "cave_input_too_large: larger than 64 MiB" : "no valid UTF-8";
     await writeBytes(input.bytes, input.rest);
-    output.err(`passed through: ${reason}\n`);
+    if (input.rest) passed("input_too_large", "cave_input_too_large: larger than 64 MiB");
+    else passed("not_text", "no valid UTF-8");
     return 0;
   }
   const { text } = input;
   const type = textOf(args, "type");
   const query = textOf(args, "query");
-  let report: Report | undefined;
-  let counter = APPROXIMATE;
   let view = text;
-  let known = true;
+  let tell: () => void = () => undefined;
   try {
-    await withTools(host, async (tools) => {
-      counter = tools.counter;
-      known = type === undefined || tools.types.some((entry) => entry.type === type);
-      if (!known) return;
-      const { recovery } = tools;
-      const result = await tools.engine.compress(text, {
+    await withTools(host, async ({ engine, counter, types, recovery, notices }) => {
+      if (type !== undefined && !types.some((entry) => entry.type === type)) {
+        tell = () =>
+          passed(
+            "unknown_type",
+            `cave_content_type_unknown: no compressor for ${JSON.stringify(type)}; caveman engine registry lists the types`,
+          );
+        return;
+      }
+      const { text: shown, report } = await engine.compress(text, {
         ...(type === undefined ? {} : { type }),
         ...(query === undefined ? {} : { query }),
         ...(recovery ? { keep: (original, about) => recovery.keep(original, about) } : {}),
       });
-      [view, report] = [result.text, result.report];
+      view = shown;
+      const said = report.reason === "no_store" ? notices() : [];
+      tell = () =>
+        say(
+          { ...report, counter, ...(said.length > 0 ? { notices: said } : {}) },
+          [sentence(report, counter), ...said].join("\n"),
+        );
     });
   } catch (error) {
     // The store may be broken or the configuration wrong: the payload is written all the same.
     view = text;
-    report = undefined;
-    output.err(
-      `passed through: ${error instanceof CavemanError ? `${error.code}: ${error.message}` : "compression is not available"}\n`,
-    );
+    tell = () =>
+      passed(
+        error instanceof CavemanError ? error.code : "unavailable",
+        error instanceof CavemanError ? `${error.code}: ${error.message}` : "compression is not available",
+      );
   }
   if (view === text) await writeBytes(input.bytes, undefined, output.out);
   else output.out(view);
-  if (!known) {
-    output.err(
-      `passed through: cave_content_type_unknown: no compressor for ${JSON.stringify(type)}; caveman engine registry lists the types\n`,
-    );
-    return 0;
-  }
-  if (report)
-    output.err(args.json === true ? `${JSON.stringify({ ...report, counter })}\n` : `${sentence(report, counter)}\n`);
+  tell();
   return 0;
 }
 

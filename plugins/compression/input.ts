@@ -51,7 +51,16 @@ export async function writeBytes(
 ): Promise<void> {
   if (out) return out(bytes.toString());
   const write = (chunk: Buffer): Promise<void> =>
-    new Promise((resolve, reject) => process.stdout.write(chunk, (error) => (error ? reject(error) : resolve())));
+    new Promise((resolve, reject) =>
+      process.stdout.write(chunk, (error) => (error && !isGone(error) ? reject(error) : resolve())),
+    );
   await write(bytes);
-  if (rest) for await (const chunk of rest) await write(Buffer.from(chunk));
+  if (rest)
+    for await (const chunk of rest) {
+      if (process.stdout.destroyed) return;
+      await write(Buffer.from(chunk));
+    }
 }
+
+/** The reader went away (`caveman compress … | head`): it has what it wanted. */
+const isGone = (error: NodeJS.ErrnoException): boolean => error.code === "EPIPE";

@@ -9,10 +9,13 @@ import { Vocabulary } from "./vocabulary.ts";
 /** Lines of one template from which its numbers are compared. */
 const MIN_GROUP = 16;
 /** Numbers of one line that are compared. */
-const MAX_SLOTS = 4;
-/** A number with a name or a unit; times and counters at the beginning have neither. */
+const MAX_SLOTS = 6;
+/** Templates up to which each has an example, and how many lines there must be for each of them. */
+const MAX_KINDS = 32;
+const LINES_OF_KIND = 16;
+/** A number with a name or a unit, or one that is a word of its own; times at the beginning are neither. */
 const MEASURE =
-  /[=(]-?\d+(?:\.\d+)?(?![\d.:-])|\b\d+(?:\.\d+)?(?= ?(?:ms|s|us|µs|ns|min|sec|secs|seconds|%|[kKMGT]i?[bB]?|bytes|rows|items|retries|attempts|connections|requests)\b)/g;
+  /[=(]-?\d+(?:\.\d+)?(?![\d.:-])|(?<=[\]"'\w:] )-?\d+(?:\.\d+)?(?=$|[ ,;])|\b\d+(?:\.\d+)?(?= ?(?:ms|s|us|µs|ns|min|sec|secs|seconds|%|[kKMGT]i?[bB]?|bytes|rows|items|retries|attempts|connections|requests)\b)/g;
 
 /** The lines of every template, by its first line's place. */
 export interface Templates {
@@ -78,6 +81,9 @@ export function keepDistinct(
   compared: UnitAt = (index) => lines[index],
   options: RedundancyOptions = {},
 ): boolean {
+  // Where there are few kinds of lines, one of each costs little, and a single other word may be what matters.
+  if (groups.length <= Math.min(MAX_KINDS, lines.length / LINES_OF_KIND))
+    for (const group of groups) if (!group.some((i) => kept[i])) kept[group[0] ?? 0] = 1;
   const standing = new Uint8Array(groups.length);
   for (let i = 0; i < lines.length; i++) if (kept[i] && (of[i] ?? -1) >= 0) standing[of[i] ?? 0] = 1;
   // A line of a template that is kept needs no comparing, and of the others the first stands for all.

@@ -115,6 +115,22 @@ describe("compress", () => {
     expect(err).not.toContain("    at ");
   });
 
+  test("says why the store took nothing, and with --json always in JSON", async () => {
+    writeFileSync(join(folder, "ccr.db"), "no database at all".repeat(100), { mode: 0o600 });
+    const file = write("app.log", LOG);
+    const { code, out, err } = await run("compress", { file });
+    expect({ code, out }).toEqual({ code: 0, out: LOG });
+    expect(err).toMatch(/^passed through: no_store .*\ncave_recovery_corrupt: /);
+    const json = JSON.parse((await run("compress", { file, json: true })).err);
+    expect(json).toMatchObject({ reason: "no_store", notices: [expect.stringContaining("cave_recovery_corrupt")] });
+    const unknown = await run("compress", { file, json: true, type: "no-such-type" });
+    expect(JSON.parse(unknown.err)).toMatchObject({ reason: "unknown_type" });
+    const broken: CommandHost = { open: () => Promise.reject(new Error("no")) };
+    expect(JSON.parse((await run("compress", { file, json: true }, broken)).err)).toMatchObject({
+      reason: "unavailable",
+    });
+  });
+
   test("without a store nothing is left out", async () => {
     const said = { out: "" };
     await commands.compress.execute(

@@ -6,6 +6,7 @@ import { asNumber, Invariants, summaryBudget } from "../../../plugins/compressio
 import { readJson } from "../../../plugins/compression/json-tape.ts";
 import { keepNonRedundant } from "../../../plugins/compression/redundancy.ts";
 import { outliers, rareSigns, seams } from "../../../plugins/compression/statistics.ts";
+import { shrink } from "./worlds.ts";
 
 const times = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 const keptOf = (units: readonly string[], first: readonly number[]): number[] | undefined => {
@@ -187,4 +188,50 @@ test("the tape reads what JSON.parse reads, and nothing else", () => {
     }),
     { numRuns: 1_000 },
   );
+});
+
+test("BM25 finds a joined name by its parts and whole", () => {
+  const units = ["one line", "load(LIMIT_12_48211)", "getUserName()", "another line"];
+  for (const query of ["limit 12", "LIMIT_12_48211", "load"])
+    expect(relevant(4, (i) => units[i], query, 1)).toEqual([1]);
+  for (const query of ["user name", "getUserName"]) expect(relevant(4, (i) => units[i], query, 1)).toEqual([2]);
+});
+
+describe("one line among a thousand of another kind stays", () => {
+  const at = "2026-11-30T08:00:00Z INFO";
+  const long = (i: number, word: string): string =>
+    `${at} request ${i} from the gateway in front of service b was ${word}served at node ${i % 4} with status ok`;
+  const access = (i: number, status: number): string =>
+    `10.0.0.${i % 200} - - [30/Nov/2026:08:00:0${i % 10} +0000] "GET /a/${i} HTTP/1.1" ${status} ${1_000 + (i % 50)}`;
+  test.each<[string, (i: number) => string, (i: number) => string, string]>([
+    ["one word more in a long line", (i) => long(i, ""), (i) => long(i, "not "), "was not served"],
+    ["another sign", (i) => `${at} delta 5 of ${i} applied`, () => `${at} delta -5 of 9 applied`, "delta -5"],
+    ["another currency", (i) => `${at} item ${i} costs €100 now`, (i) => `${at} item ${i} costs $100 now`, "$100"],
+    [
+      "another precision",
+      (i) => `${at} item ${i} costs 100 now`,
+      (i) => `${at} item ${i} costs 1.00 now`,
+      "costs 1.00",
+    ],
+    [
+      "a number without a name far from the rest",
+      (i) => `${at} balance of account ${i % 9} is ${100 + (i % 9)}`,
+      () => `${at} balance of account 3 is 98765432`,
+      "98765432",
+    ],
+    ["an answer that a server could not give", (i) => access(i, 200), (i) => access(i, 503), '" 503 '],
+  ])("%s", async (_, usual, other, fact) => {
+    const lines = times(1_000, (i) => (i === 567 ? other(i) : usual(i)));
+    const { text, report } = await shrink(lines.join("\n"));
+    expect(report.reason).toBeUndefined();
+    expect(text).toContain(fact);
+    expect(text.length).toBeLessThan(2_000);
+  });
+
+  test("server faults are alarming, good answers are not", () => {
+    for (const line of ['"GET / HTTP/1.1" 500 12', "status=503 path=/x", '"status": 502', "status code 504"])
+      expect(isAlarming(line)).toBe(true);
+    for (const line of ['"GET / HTTP/1.1" 200 512', "status=200 ms=503", "took 500 ms", "status=5001", '"x" 500'])
+      expect(isAlarming(line)).toBe(false);
+  });
 });
