@@ -23,7 +23,7 @@ const entryPoints = [
 ];
 
 /** Loaded only by what needs them, or shipping files of their own: they stay dependencies of the package. */
-const external = ["yaml", "@ai-sdk/*", "cosmiconfig", "web-tree-sitter"];
+const external = ["yaml", "@ai-sdk/*", "cosmiconfig"];
 
 /** CommonJS code inside an ES module bundle still asks for built-ins through require. */
 const banner = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
