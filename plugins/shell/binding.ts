@@ -47,10 +47,12 @@ export class Unfinished {
   endWith(end: () => Promise<unknown>): void {
     this.#endings.add(end);
   }
-  async settle(): Promise<void> {
+  /** Resolves when nothing is left; at once when nothing was begun. */
+  settle(): Promise<void> | undefined {
+    if (this.#endings.size === 0 && this.#working.size === 0) return undefined;
     const ends = [...this.#endings].map((end) => end());
     this.#endings.clear();
-    await Promise.allSettled([...ends, ...this.#working]);
+    return Promise.allSettled([...ends, ...this.#working]).then(() => undefined);
   }
 }
 

@@ -356,6 +356,29 @@ describe("command sessions", () => {
   });
 });
 
+describe("a daemon", () => {
+  const line = (seconds: string) => `env -i setsid sleep ${seconds}`;
+  onLinux.each([
+    ["that cleared its environment and left its session", 801, line],
+    ["whose parents are gone", 802, (seconds: string) => `(setsid sh -c '${line(seconds)} & exit' &); sleep 0.3`],
+  ])("%s is not left behind, and holds nothing up", async (_, whole, command) => {
+    await using w = await world();
+    const seconds = `${whole}.${process.pid}`;
+    const call = { command: `${command(seconds)} & sleep 0.3; echo done`, timeoutMs: 10_000 };
+    expect(await w.ok("bash", call)).toBe("done\n");
+    expect(processesWith(`sleep ${seconds}`)).toEqual([]);
+  });
+  onLinux("is told from what other commands started, and the command in the command has room for its own", async () => {
+    await using w = await world();
+    const own = `${700}.${process.pid}`;
+    const started = await w.ok("command_start", { command: `exec env -i setsid sleep ${own}` });
+    await w.ok("bash", { command: "ulimit -R; sleep 0.2" });
+    expect(processesWith(`sleep ${own}`)).toHaveLength(1);
+    await w.ok("command_kill", { id: /cmd_[0-9a-f]{12}/.exec(started)?.[0] });
+    expect(processesWith(`sleep ${own}`)).toEqual([]);
+  });
+});
+
 describe("the process that runs commands", () => {
   onLinux.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("takes them with it when %s ends it", async (signal) => {
     await using w = await world();

@@ -1,6 +1,7 @@
 /**
  * A command with all that it starts: one process group of its own, ended by TERM and, 250 ms later, KILL. What left the
- * group (`setsid`, a daemon) is found by a mark in its environment, where the system shows environments (Linux).
+ * group (`setsid`, a daemon) is found by marks it inherited, where the system shows them (Linux): a variable, and a resource
+ * limit of its own, which stays with a process that clears its environment.
  */
 import type { ChildProcess } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -10,6 +11,10 @@ export const GRACE_MS = 250;
 /** Milliseconds to wait for a process that was killed and cannot die, as one in an uninterruptible read. */
 const GIVE_UP_MS = 2_000;
 const MARK = "CAVEMAN_COMMAND";
+/** The time in microseconds that a real-time process may run without a pause: a limit that no command comes near. */
+const LIMIT = /^Max realtime timeout +\S+ +(\S+)/m;
+/** 71 years. Marks lie between half of it, or half of this process's own limit, and the whole. */
+const LONGEST_LIMIT = 2 ** 51;
 const WINDOWS = process.platform === "win32";
 const PROC = process.platform === "linux" && existsSync("/proc/self/environ");
 
@@ -49,12 +54,14 @@ export class Group {
   /** Settles when its output is closed as well. */
   readonly closed: Promise<void>;
   readonly #mark: string;
+  readonly #limit: number | undefined;
   #ending: Promise<void> | undefined;
 
   /** @throws whatever the system says when nothing can be started. */
   constructor({ command, cwd, env, stdin }: GroupOptions) {
     this.#mark = crypto.randomUUID();
-    const [shell, args] = shellFor(command);
+    this.#limit = limitMark();
+    const [shell, args] = shellFor(command, this.#limit);
     this.child = processes().spawn(shell, args, {
       cwd,
       env: { ...env, [MARK]: this.#mark },
@@ -148,14 +155,31 @@ export class Group {
     return processesSince(pid).filter((id) => groupOf(id) !== pid && this.#marked(id));
   }
   #marked(id: number): boolean {
-    return id !== process.pid && fileOf(`/proc/${id}/environ`).includes(`${MARK}=${this.#mark}`);
+    if (id === process.pid) return false;
+    if (fileOf(`/proc/${id}/environ`).includes(`${MARK}=${this.#mark}`)) return true;
+    // The dead keep their limits until somebody reaps them.
+    return this.#limit !== undefined && hardLimitOf(id) === this.#limit && groupOf(id) !== undefined;
   }
 }
 
+/** A limit by which processes are known; undefined where there is no room for one. */
+function limitMark(): number | undefined {
+  const own = PROC ? hardLimitOf("self") : undefined;
+  if (own === undefined) return undefined;
+  const half = Math.floor(Math.min(own, LONGEST_LIMIT) / 2);
+  return half < 2 ** 40 ? undefined : half + Math.floor(Math.random() * half);
+}
+function hardLimitOf(id: number | "self"): number | undefined {
+  const said = LIMIT.exec(fileOf(`/proc/${id}/limits`))?.[1];
+  return said === "unlimited" ? Number.POSITIVE_INFINITY : said === undefined ? undefined : Number(said);
+}
+
 /** Standard error goes where standard output goes, so that their order is kept. */
-function shellFor(command: string): [string, string[]] {
+function shellFor(command: string, limit: number | undefined): [string, string[]] {
   if (WINDOWS) return [process.env.ComSpec ?? "cmd.exe", ["/d", "/s", "/c", `"${command}" 2>&1`]];
-  const merged = `exec 2>&1; ${command}`;
+  // A shell that knows no such limit goes on without.
+  const marked = limit === undefined ? "" : `ulimit -R ${limit} 2>/dev/null; `;
+  const merged = `${marked}exec 2>&1; ${command}`;
   return existsSync("/bin/bash") ? ["/bin/bash", ["--noprofile", "--norc", "-c", merged]] : ["/bin/sh", ["-c", merged]];
 }
 
