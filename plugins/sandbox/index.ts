@@ -67,9 +67,9 @@ export const sandbox = definePlugin({
   errors,
   // A refused mode is its definition's: whoever asks for controls is not the one to refuse it.
   controls: (run) => ({ sandbox: run.agent.sandbox === "host" ? "host" : modeOf(run) }),
-  async prepare(run, signal) {
+  prepare(run, signal) {
     modeOf(run);
-    if (run.parent) return;
+    if (run.parent) return undefined;
     const { entryPath, sandboxProfile } = run.options;
     if (entryPath !== undefined && typeof entryPath !== "string" && !(entryPath instanceof URL))
       throw new CavemanError("cave_option_invalid", {
@@ -78,7 +78,7 @@ export const sandbox = definePlugin({
         received: typeof entryPath,
       });
     environment(sandboxProfile);
-    if (wantsWorkers(run)) await trees.get(run)?.open(run, signal);
+    return wantsWorkers(run) ? trees.get(run)?.open(run, signal) : undefined;
   },
   apply(kernel, { fixture = false, startAhead = true, memoryMb = MEMORY_MB, scratchMb = SCRATCH_MB }) {
     const workersOf = kernel.perRun((run): TreeWorkers => {

@@ -106,9 +106,12 @@ export class TreeWorkers {
     return worker;
   }
 
-  /** Ends every worker and removes the stage; resolves when nothing is left. */
-  async close(): Promise<void> {
+  /** Ends every worker and removes the stage; resolves when nothing is left. At once when nothing was begun. */
+  close(): Promise<void> | undefined {
     this.#closed = true;
+    return this.#workers.size > 0 || this.#staged ? this.#tearDown() : undefined;
+  }
+  async #tearDown(): Promise<void> {
     for (const worker of this.#workers) worker.end();
     await Promise.all([...this.#workers].map((worker) => worker.gone));
     const staged = this.#staged;
