@@ -7,6 +7,7 @@ import type { Delivery, Scope } from "./scope.ts";
 import type { OriginalStore } from "./store.ts";
 
 export const RETRIEVE = "cave_retrieve";
+const POINTER = /^\s*(?:<<)?(?:ccr:)?(ccr_[0-9a-f]{32})(?:>>)?\s*$/;
 
 export function retrieveTool(run: Run, scope: Scope, store: () => OriginalStore): Tool {
   return frameworkTool({
@@ -16,7 +17,9 @@ export function retrieveTool(run: Run, scope: Scope, store: () => OriginalStore)
     input: Type.Object({ recovery_handle: Type.String(), query: Type.Optional(Type.String()) }),
     effect: "read",
     result: "inline",
-    execute: ({ recovery_handle: handle, query: asked = "" }, { toolCallId }) => {
+    execute: ({ recovery_handle: given, query: asked = "" }, { toolCallId }) => {
+      // A model may copy the whole pointer in which the handle stands.
+      const handle = POINTER.exec(given)?.[1] ?? given;
       if (!scope.has(handle)) throw new CavemanError("cave_recovery_handle_out_of_scope");
       const query = asked.trim().replace(/\s+/g, " ");
       const earlier = scope.earlier(handle, query);

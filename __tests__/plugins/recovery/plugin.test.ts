@@ -243,6 +243,21 @@ describe("where the store is", () => {
   });
 });
 
+test.each([
+  ["whole", (handle: string) => `<<ccr:${handle}>>`],
+  ["with spaces", (handle: string) => ` ${handle}\n`],
+])("a pointer that is copied %s leads to its original", async (_, copy) => {
+  using at = folder();
+  const { run } = await go(at.db, [
+    { toolCalls: [{ name: "report", input: {} }] },
+    ({ prompt }) => ({
+      toolCalls: [{ name: "cave_retrieve", input: { recovery_handle: copy(handleIn(JSON.stringify(prompt))) } }],
+    }),
+    "done",
+  ]);
+  expect(outputs(run)[1]).toBe(ROWS);
+});
+
 test("a wrong setting of the store is said once, by its own code, and everything is shown whole", async () => {
   const before = process.env.CAVEMAN_CCR_MAX_BYTES;
   process.env.CAVEMAN_CCR_MAX_BYTES = "plenty";
