@@ -78,8 +78,9 @@ export class OutputCompression {
         `a result of type ${result.report.contentType} was shown as it was`,
       );
     if (reason === undefined) {
+      // Of results that were compressed side by side the first one to end has paid.
+      this.#record(result, call, this.#paid.has(run) ? 0 : overheadTokens);
       this.#paid.add(run);
-      this.#record(result, call, overheadTokens);
     }
     return result.text;
   }

@@ -15,7 +15,7 @@ const MAX_KINDS = 32;
 const LINES_OF_KIND = 16;
 /** A number with a name or a unit, or one that is a word of its own; times at the beginning are neither. */
 const MEASURE =
-  /[=(]-?\d+(?:\.\d+)?(?![\d.:-])|(?<=[\]"'\w:] )-?\d+(?:\.\d+)?(?=$|[ ,;])|\b\d+(?:\.\d+)?(?= ?(?:ms|s|us|µs|ns|min|sec|secs|seconds|%|[kKMGT]i?[bB]?|bytes|rows|items|retries|attempts|connections|requests)\b)/g;
+  /[=(]-?\d+(?:\.\d+)?(?![\d.:-])|(?<= )-?\d+(?:\.\d+)?(?=$|[ ,;])|\b\d+(?:\.\d+)?(?= ?(?:ms|s|us|µs|ns|min|sec|secs|seconds|%|[kKMGT]i?[bB]?|bytes|rows|items|retries|attempts|connections|requests)\b)/g;
 
 /** The lines of every template, by its first line's place. */
 export interface Templates {

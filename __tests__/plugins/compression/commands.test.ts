@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { agent, createKernel } from "../../../kernel/index.ts";
 import { type CommandHost, commands } from "../../../plugins/compression/commands.ts";
 import { compression } from "../../../plugins/compression/index.ts";
@@ -10,6 +10,9 @@ import { readStream } from "../../../plugins/compression/input.ts";
 import { OriginalStore, recovery } from "../../../plugins/recovery/index.ts";
 import { scripted } from "../../../plugins/testing.ts";
 import { tokens } from "../../../plugins/tokens/index.ts";
+
+// Real processes, on a machine that may be busy.
+jest.setTimeout(60_000);
 
 let folder = "";
 beforeEach(() => {

@@ -219,6 +219,12 @@ describe("one line among a thousand of another kind stays", () => {
       () => `${at} balance of account 3 is 98765432`,
       "98765432",
     ],
+    [
+      "a number far from the rest in padded columns",
+      (i) => `/dev/disk${i}  1000000   500000   500000  /mnt/${i}`,
+      () => "/dev/disk9  1000000   999999        1  /mnt/9",
+      "999999",
+    ],
     ["an answer that a server could not give", (i) => access(i, 200), (i) => access(i, 503), '" 503 '],
   ])("%s", async (_, usual, other, fact) => {
     const lines = times(1_000, (i) => (i === 567 ? other(i) : usual(i)));
@@ -233,5 +239,18 @@ describe("one line among a thousand of another kind stays", () => {
       expect(isAlarming(line)).toBe(true);
     for (const line of ['"GET / HTTP/1.1" 200 512', "status=200 ms=503", "took 500 ms", "status=5001", '"x" 500'])
       expect(isAlarming(line)).toBe(false);
+  });
+});
+
+describe("of a diff only the context of hunks goes", () => {
+  const around = (count: number): string => times(count, (i) => ` line ${i} of the file`).join("\n");
+  const patch = `diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,60 +1,61 @@\n${around(60)}\n+added\n${around(30)}`;
+  test("the words of every commit and the changed files stay", async () => {
+    const commit = (issue: number): string =>
+      `commit abc${issue}\nAuthor: A <a@b>\n\n    Round invoices\n\n    Totals were cut,\n    so that cents were lost.\n    Closes #${issue}\n---\n src/a.ts | 10 +++++\n src/b.ts | 4 ++--\n src/c.ts | 300 ----\n src/d.ts | 1 +\n\n${patch}`;
+    const { text, report } = await shrink(`${commit(4711)}\n\n${commit(4712)}`);
+    expect(report).toMatchObject({ contentType: "diff", method: "diff" });
+    for (const fact of ["cents were lost", "#4711", "#4712", "src/c.ts | 300", "+added"]) expect(text).toContain(fact);
+    expect(text).not.toContain("line 20 of");
   });
 });

@@ -16,9 +16,11 @@ export const diff: Compressor = {
     if (lines.length < MIN_LINES) return undefined;
     const wanted = terms(query);
     const kept = new Uint8Array(lines.length);
+    let inHunk = false;
     for (let i = 0; i < lines.length; i++) {
       const line = lines[i] ?? "";
-      if (isContext(line)) {
+      inHunk = line.startsWith("@@ ") || (inHunk && inside(line));
+      if (inHunk && isContext(line)) {
         if (wanted.length > 0 && wanted.some((term) => line.toLowerCase().includes(term))) kept[i] = 1;
         continue;
       }
@@ -30,6 +32,9 @@ export const diff: Compressor = {
     return elision && { ...elision, method: "diff", unit: "context lines" };
   },
 };
+
+/** Between hunks stand headers, the words of a commit, the numbers of changed lines by file: nothing stands for those. */
+const inside = (line: string): boolean => isContext(line) || /^[+\-\\]/.test(line);
 
 /** Context begins with a space; some tools cut the space of an empty line. Everything else is a header or a change. */
 const isContext = (line: string): boolean => line.startsWith(" ") || line === "" || line === "\r";
