@@ -81,31 +81,6 @@ test("a wrong command line as a process, with an empty stdin", async () => {
   );
 });
 
-describe("explain", () => {
-  test("prints the row of a code, of kernel, plugins and command line alike", async () => {
-    for (const code of ["cave_unknown_tool", "cave_config_invalid", "cave_skill_invalid"]) {
-      const ran = await here(["explain", code]);
-      expect(ran.code).toBe(0);
-      expect(ran.out).toMatch(new RegExp(`^${code}\n  .+\n  → .+\n$`));
-    }
-  });
-
-  test("without a code lists them all", async () => {
-    const rows = JSON.parse((await here(["explain", "--json"])).out) as {
-      code: string;
-      meaning: string;
-      remedy: string;
-    }[];
-    expect(rows.length).toBeGreaterThan(40);
-    for (const row of rows)
-      expect(row).toEqual({
-        code: expect.stringMatching(/^cave_/),
-        meaning: expect.any(String),
-        remedy: expect.any(String),
-      });
-  });
-});
-
 const POLICY = `import { definePlugin, defineConfig } from "caveman-agent";
 const hours = definePlugin({ name: "office-hours", apply(kernel) {
   kernel.hooks.admitTool.tap({ name: "office-hours", stage: "policy", guard: true }, () => undefined);

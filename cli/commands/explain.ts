@@ -8,6 +8,7 @@ import type { Terminal } from "../render/terminal.ts";
 export async function execute(args: Args, terminal: Terminal): Promise<number> {
   await import("../../index.ts"); // every part declares its rows when it loads
   await import("../../plugins/index.ts");
+  await import("../../plugins/testing.ts");
   const code = text(args, "code");
   const codes = errorCodes();
   if (code === undefined) {

@@ -1,4 +1,4 @@
-/** The cases of the reference table, each through the code that runs. */
+/** The table of money cases, each through the code that runs. */
 import { describe, expect, test } from "@jest/globals";
 import { ceiling, fromDollars, isPriced, priceUsage, type Row } from "../../../catalog/index.ts";
 import { largestFit } from "../../../plugins/budget/admission.ts";
