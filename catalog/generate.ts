@@ -44,12 +44,12 @@ interface Overlay {
 }
 
 /** Every text that generating writes, by its path inside `catalog/`. */
-export type GeneratedTexts = Readonly<Record<string, string>>;
+type GeneratedTexts = Readonly<Record<string, string>>;
 
 const HERE = import.meta.dirname;
 
 /** The catalog as the price data and the overlay have it. */
-export async function buildCatalog(): Promise<CatalogFile> {
+async function buildCatalog(): Promise<CatalogFile> {
   const overlay = parse(await readFile(join(HERE, "overlay.yaml"), "utf8")) as Overlay;
   if (day(overlay.date) === undefined)
     throw new Error(`overlay.yaml: expected date as YYYY-MM-DD, got ${overlay.date}`);

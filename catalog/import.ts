@@ -14,7 +14,7 @@ export class CatalogImportError extends Error {
   }
 }
 
-export interface ImportOptions {
+interface ImportOptions {
   /** The name of the file, for messages and provenance. */
   readonly file: string;
   /** The day of the import, `YYYY-MM-DD`, for rows that name no `verified_at`. */

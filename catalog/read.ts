@@ -24,7 +24,7 @@ export interface Fault {
 }
 
 /** What a row gets for the fields it does not name. */
-export type RowDefaults = Pick<Row, "sources" | "verified_at" | "provenance">;
+type RowDefaults = Pick<Row, "sources" | "verified_at" | "provenance">;
 
 type Fields = Readonly<Record<string, unknown>>;
 

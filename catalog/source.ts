@@ -24,7 +24,7 @@ const HIDDEN = new Set(["output_citation_mtok", "output_image_mtok", "output_aud
 const OPEN_WINDOW = /^(\d{2}:\d{2}):00Z$/;
 
 /** The version of the installed price data. */
-export async function sourceVersion(): Promise<string> {
+async function sourceVersion(): Promise<string> {
   const text = await readFile(join(import.meta.dirname, "../node_modules/@pydantic/genai-prices/package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;
 }

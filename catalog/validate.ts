@@ -9,7 +9,7 @@ import { changesSince, checkSnapshots } from "./snapshots.ts";
 
 export type { Problem, ProblemCode } from "./problem.ts";
 
-export interface ValidateOptions {
+interface ValidateOptions {
   /** The folder of `current.yaml`. Default: this one. */
   readonly directory?: string;
   /** Default: now. */

@@ -48,10 +48,10 @@ export interface LoadedConfig {
   readonly run: RunOptions;
 }
 
-export const DEFAULT_PRESET = "standard";
+const DEFAULT_PRESET = "standard";
 
 /** Where a config is looked for, in this order, from a directory upwards to the nearest package. */
-export const CONFIG_PLACES: readonly string[] = [
+const CONFIG_PLACES: readonly string[] = [
   "package.json",
   ...["ts", "mts", "js", "mjs", "json", "yaml", "yml"].map((ending) => `caveman.config.${ending}`),
 ];

@@ -1,7 +1,7 @@
 /** The error rows of the command line and of config files. */
 import { CavemanError, defineErrors, nearest } from "../kernel/errors.ts";
 
-export const cliErrors = defineErrors({
+defineErrors({
   cave_config_invalid: {
     meaning: "The config has an unknown key or a wrong value.",
     remedy: "Correct it; caveman.config.schema.json lists every key.",

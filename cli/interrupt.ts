@@ -3,7 +3,7 @@ import { CavemanError } from "../kernel/errors.ts";
 import { EXIT } from "./command.ts";
 import type { Terminal } from "./render/terminal.ts";
 
-export interface Interrupt {
+interface Interrupt {
   readonly signal: AbortSignal;
   readonly done: () => void;
 }

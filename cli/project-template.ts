@@ -1,5 +1,5 @@
 /** The files of a new project, by path. They type-check, run offline at once and have a test. */
-export interface ProjectFacts {
+interface ProjectFacts {
   /** The name of the project's package. */
   readonly name: string;
   /** The version of this package that the project asks for. */

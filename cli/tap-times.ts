@@ -10,7 +10,7 @@ export interface TapTime {
   /** Milliseconds in all, waiting included. */
   readonly totalMs: number;
 }
-export interface LastRun {
+interface LastRun {
   readonly runId: string;
   readonly taps: readonly TapTime[];
 }

@@ -2,7 +2,7 @@ import { checkOptions, type Infer, type Plugin, schema } from "../kernel/index.t
 import { compaction, compression, contextEditing, prefix, recovery, results, shell, tokens } from "../plugins/index.ts";
 import { standard } from "./standard.ts";
 
-export const codingOptions = schema.object({
+const codingOptions = schema.object({
   workspace: schema.optional(
     schema.string({ minLength: 1, description: "The folder whose files and commands the preset brings as tools." }),
   ),

@@ -10,7 +10,7 @@ import { presets } from "../presets/index.ts";
 const TARGET = new URL("../caveman.config.schema.json", import.meta.url);
 
 /** The JSON schema of a config file. */
-export function configSchema(): object {
+function configSchema(): object {
   const factories = Object.entries(builtinPlugins as unknown as Readonly<Record<string, PluginFactory>>).sort(
     ([a], [b]) => (a < b ? -1 : 1),
   );

@@ -13,7 +13,7 @@ export const COMPRESSION_BAR = 5;
 const DETECTED: readonly PayloadName[] = ["log", "json", "code", "prose", "yaml"];
 const COMPRESSED: readonly PayloadName[] = ["log", "terminal", "json", "search", "text"];
 
-export interface Speed {
+interface Speed {
   readonly name: string;
   /** 1e6 UTF-8 bytes a second of processor time, the median of the rounds. */
   readonly megabytes: number;

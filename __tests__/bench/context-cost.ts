@@ -73,8 +73,8 @@ const naiveRewriting = definePlugin({
     }),
 });
 
-export const WAYS = ["nothing", "naive rewriting", "ours"] as const;
-export type Way = (typeof WAYS)[number];
+const WAYS = ["nothing", "naive rewriting", "ours"] as const;
+type Way = (typeof WAYS)[number];
 
 const SOLD_AS: Readonly<Record<CacheMode, string>> = {
   implicit: "openai/gpt-5.4-mini",

@@ -43,10 +43,10 @@ export class Worker implements Disposable {
   }
 }
 
-export interface Side extends Shape {
+interface Side extends Shape {
   readonly target: Target;
 }
-export interface Versus {
+interface Versus {
   /** Milliseconds of one model call, the median of the rounds. */
   readonly a: number;
   readonly b: number;

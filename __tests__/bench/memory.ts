@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMemoryEngine, sqliteMemoryStorage } from "../../plugins/memory/index.ts";
 
-export interface RecallSpeed {
+interface RecallSpeed {
   readonly queries: "rare words" | "common words" | "questions";
   readonly records: number;
   readonly medianMs: number;

@@ -6,7 +6,7 @@ import type { Bench, Case, Row } from "./case.ts";
 
 const root = resolve(import.meta.dirname, "..", "..");
 
-export async function caseNames(): Promise<string[]> {
+async function caseNames(): Promise<string[]> {
   const files = await readdir(new URL("./cases/", import.meta.url));
   return files.filter((file) => file.endsWith(".ts")).map((file) => file.slice(0, -3));
 }

@@ -47,7 +47,7 @@ const usage: LanguageModelV4Usage = {
 const called = { unified: "tool-calls", raw: "tool_use" } as const;
 const stopped = { unified: "stop", raw: "end_turn" } as const;
 
-export type CountedModel = LanguageModelV4 & { readonly made: () => number };
+type CountedModel = LanguageModelV4 & { readonly made: () => number };
 
 /** A model of the provider specification. It costs as little as it can: no estimate, no copy of the prompt. */
 export function scriptedModel({ calls }: Pick<Shape, "calls">): CountedModel {

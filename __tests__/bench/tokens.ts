@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Counter } from "../../plugins/tokens/counter.ts";
 import { o200kRanks } from "../../plugins/tokens/ranks.ts";
 
-export interface TokenSpeed {
+interface TokenSpeed {
   readonly kind: "log" | "json" | "code" | "prose" | "identifiers";
   readonly megabytes: number;
   readonly tokens: number;

@@ -27,7 +27,7 @@ const env = (more: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
   ...more,
 });
 
-export interface Setting {
+interface Setting {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string /** Sends SIGINT when stderr or stdout first contains this. */;

@@ -18,7 +18,7 @@ export interface RuntimeOptions {
 }
 
 /** The plugins: the preset `coding`, with rules and receipts as the session wants them. */
-export function codingPlugins({ rules = [], approvalTimeoutMs, writeReceipts = false }: RuntimeOptions = {}): Plugin[] {
+function codingPlugins({ rules = [], approvalTimeoutMs, writeReceipts = false }: RuntimeOptions = {}): Plugin[] {
   const own = new Map<string, Plugin>([
     ["policy", policy({ rules: [ASK, ...rules], ...given({ approvalTimeoutMs }) })],
     ["receipt", receipt({ write: writeReceipts })],

@@ -5,7 +5,7 @@ import { printable } from "./printable.ts";
 type Style = Terminal["style"];
 
 /** Lines of a change that are shown. */
-export const DIFF_LINES = 60;
+const DIFF_LINES = 60;
 
 /** A unified diff in colour, at most `limit` lines of it. */
 export function diffLines(diff: string, style: Style, limit = DIFF_LINES): string[] {

@@ -22,7 +22,7 @@ export interface Stage {
   asking: boolean;
 }
 
-export interface Interactive {
+interface Interactive {
   readonly session: CodingSession;
   readonly screen: Screen;
   readonly keyboard: Keyboard;

@@ -6,7 +6,7 @@ import { graphemes } from "./columns.ts";
 import type { Key } from "./keyboard.ts";
 
 /** What a key asks of whoever shows the line. */
-export type Wish = "none" | "changed" | "submit" | "interrupt" | "end" | "clear" | "complete" | "full";
+type Wish = "none" | "changed" | "submit" | "interrupt" | "end" | "clear" | "complete" | "full";
 
 /** Longest text that is taken. */
 export const MAX_CHARACTERS = 200_000;

@@ -8,7 +8,7 @@ import type { Screen } from "./screen.ts";
 import { shownTurn } from "./turn.ts";
 import type { TurnView } from "./turn-view.ts";
 
-export interface OneShot {
+interface OneShot {
   readonly session: CodingSession;
   readonly words: string;
   readonly screen: Screen;

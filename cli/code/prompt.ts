@@ -6,13 +6,13 @@ import { LineEditor, MAX_CHARACTERS } from "./line-editor.ts";
 import { type Layout, layout } from "./prompt-layout.ts";
 import type { Screen } from "./screen.ts";
 
-export type Entered =
+type Entered =
   | { readonly type: "line"; readonly text: string }
   /** Ctrl-C; `empty` when nothing had been written. */
   | { readonly type: "interrupt"; readonly empty: boolean }
   | { readonly type: "end" };
 
-export interface PromptOptions {
+interface PromptOptions {
   readonly lead: string;
   readonly history: readonly string[];
   /** Words that Tab completes a first word to. */

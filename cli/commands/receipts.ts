@@ -13,7 +13,7 @@ import type { Terminal } from "../render/terminal.ts";
 
 const RUNS = ".caveman/runs";
 
-export interface PastRun {
+interface PastRun {
   /** When it started, ISO 8601 in UTC, to the second. */
   readonly when: string;
   readonly path: string;

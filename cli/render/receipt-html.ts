@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { format, fromDollars } from "../../catalog/index.ts";
 import { detailsIn, type Receipt, type ReceiptCall } from "../../plugins/receipt/index.ts";
 
-export interface PageRun {
+interface PageRun {
   readonly when: string;
   readonly receipt: Receipt;
 }

@@ -11,7 +11,7 @@ export const FRAMING = 16;
  * Tokens of the prompt a vendor adds of its own for tools or an answer schema. The largest documented one is 804
  * (Anthropic, tool use); a model row that states no figure takes this.
  */
-export const VENDOR_OVERHEAD = 1_024;
+const VENDOR_OVERHEAD = 1_024;
 /**
  * Tokens one image may cost, by vendor: Anthropic documents at most 4,784, Gemini 258 a tile of at most 3,072 pixels
  * square, OpenAI's costliest small model 2,833 + 8 × 5,667.

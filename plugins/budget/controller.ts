@@ -13,7 +13,7 @@ export interface Release {
 }
 
 /** The side of a meter that a controller may touch. */
-export interface Controlled {
+interface Controlled {
   release(amount: unknown, reason: unknown): Release;
   revoke(): void;
 }

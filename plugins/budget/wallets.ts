@@ -5,7 +5,7 @@ import type { Meter, Wallet } from "./meter.ts";
 import { unitsOf } from "./options.ts";
 
 /** Most that a child takes of a dollar budget when its definition declares nothing: 1 USD. */
-export const DEFAULT_WALLET_PICO = 1_000_000_000_000n;
+const DEFAULT_WALLET_PICO = 1_000_000_000_000n;
 
 type Declared = Pick<SubagentSpec, "maxCostUsd" | "maxTokens">;
 

@@ -47,7 +47,6 @@ const Session = Type.Object(
   { additionalProperties: false },
 );
 export type SavedSession = Static<typeof Session>;
-export type SavedTotals = Static<typeof Totals>;
 export interface SessionEntry {
   readonly id: string;
   readonly title: string;

@@ -2,7 +2,7 @@
 import { Message } from "../../kernel/index.ts";
 import type { ContextSummary } from "./capsule.ts";
 
-export interface CapsuleRecord {
+interface CapsuleRecord {
   readonly removed: number;
   readonly tokens: number;
   /** Calls that read the originals back, newest first. */

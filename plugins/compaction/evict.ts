@@ -20,7 +20,7 @@ export interface Evictable {
 const CITATION_BYTES = 512;
 const MARKER = /^<<cave_(?:cleared|elided) [^\n]{0,400}?>>/;
 
-export interface EvictRules {
+interface EvictRules {
   /** Only results before this message. */
   readonly before: number;
   /** Keeps the newest result of each tool. */

@@ -7,7 +7,7 @@ import { Message, type ModelMessage } from "../../kernel/index.ts";
 /** The tool that reads a skill; its results are instructions in use. */
 export const SKILL_TOOL = "cave_skill";
 
-export interface PlanOptions {
+interface PlanOptions {
   readonly keepRecentTokens: number;
   readonly pinnedUserTokens: number;
   readonly preserveFirstUserMessage: boolean;

@@ -5,7 +5,7 @@ import type { Settings } from "./options.ts";
 import type { Purse, Remaining } from "./purse.ts";
 
 /** Compaction is looked for when the budget holds fewer than this many calls, each priced as if nothing were cached. */
-export const COMPACTION_TRIGGER_MULTIPLIER = 4;
+const COMPACTION_TRIGGER_MULTIPLIER = 4;
 /** Share of a small window that stands in for each figure stated in tokens. */
 const SHARES = { yield: 0.2, recent: 0.25, pinned: 0.25, summary: 0.125 } as const;
 /** Output tokens a call wants when nothing says how many. */

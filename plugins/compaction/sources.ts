@@ -9,7 +9,7 @@ export interface UserSource {
 }
 
 /** Text of a message, part by part. */
-export function textIn({ value }: Message): string {
+function textIn({ value }: Message): string {
   if (typeof value.content === "string") return value.content;
   return value.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }

@@ -42,10 +42,10 @@ export const COMPACTABLE_TOOLS: ReadonlySet<string> = new Set([
 ]);
 
 /** The gate's estimate: bytes of a text over four, rounded up. */
-export const structuralTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4);
+const structuralTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4);
 
 /** Stores a result's full text and says how it is read back; undefined leaves the result as it is. */
-export type Persist = (result: ToolResult, fullText: string) => PageBack | undefined;
+type Persist = (result: ToolResult, fullText: string) => PageBack | undefined;
 
 export interface ContextEditOptions {
   /** Clearing begins when the estimate of the context exceeds this many tokens. */
@@ -89,7 +89,7 @@ export function clearable(
 }
 
 /** @throws CavemanError `cave_context_edit_option_invalid`: a value that is no whole number would disarm the machine. */
-export function keepOf(keep: number = CC_DEFAULT_KEEP_RECENT_TOOL_RESULTS): number {
+function keepOf(keep: number = CC_DEFAULT_KEEP_RECENT_TOOL_RESULTS): number {
   if (!Number.isSafeInteger(keep) || keep < 0) refuseKeep(keep);
   return Math.max(MIN_KEEP_RECENT_TOOL_RESULTS, keep);
 }

@@ -49,5 +49,5 @@ export class RunOriginals implements Originals {
 }
 
 /** The same JSON with each handle's first letter as an escape. Escapes that stand there already are passed over whole. */
-export const withoutHandles = (json: string): string =>
+const withoutHandles = (json: string): string =>
   json.replace(/\\(?:u[0-9a-fA-F]{4}|.)|ccr_(?=[0-9a-f]{32})/g, (found) => (found === "ccr_" ? "\\u0063cr_" : found));

@@ -17,7 +17,7 @@ const input = (part: Partial<Usage>): Usage => ({
 });
 
 /** Prices of one model's input, each for the same number of tokens. */
-export interface InputPrices {
+interface InputPrices {
   readonly fresh: bigint;
   /** What tokens cost that are sent for the first time: the write rate where the vendor bills writes. */
   readonly anew: bigint;
@@ -25,7 +25,7 @@ export interface InputPrices {
 }
 
 /** Undefined when the model has no price. A model without a cache reads at the fresh rate. */
-export function inputPrices(pricing: Pricing, model: ResolvedModel, at: number): InputPrices | undefined {
+function inputPrices(pricing: Pricing, model: ResolvedModel, at: number): InputPrices | undefined {
   const price = (part: Partial<Usage>): bigint | undefined => {
     const cost = pricing.cost(model, input(part), at);
     return "pico" in cost ? cost.pico : undefined;

@@ -16,7 +16,7 @@ import { sqliteMemoryStorage } from "./sqlite-storage.ts";
 import type { MemoryStorage } from "./storage.ts";
 
 /** Characters of one memory. */
-export const DEFAULT_MAX_CHARS = 8_192;
+const DEFAULT_MAX_CHARS = 8_192;
 const DEFAULT_LIMIT = 5;
 const MOST_HITS = 50;
 /** Characters of a query that are read. */

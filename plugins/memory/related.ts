@@ -3,7 +3,7 @@ import type { Candidate } from "./recall.ts";
 import type { MemoryStorage } from "./storage.ts";
 
 export const DEFAULT_DEPTH = 1;
-export const MOST_DEPTH = 3;
+const MOST_DEPTH = 3;
 /** Records that relations may add to one recall. */
 const MOST_RELATED = 8;
 /** A relation counts half of what it leads from. */

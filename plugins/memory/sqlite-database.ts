@@ -34,7 +34,7 @@ INSERT INTO ${name} (${name}, rank) VALUES ('secure-delete', 1);
 CREATE VIRTUAL TABLE IF NOT EXISTS ${name}_vocabulary USING fts5vocab('${name}', 'row');
 INSERT OR IGNORE INTO counts VALUES ('${name}', 0);
 `;
-export const WORD_TABLES = ["memory_words", "turn_words"] as const;
+const WORD_TABLES = ["memory_words", "turn_words"] as const;
 export type WordTable = (typeof WORD_TABLES)[number];
 /** Also that of the terms in the index: when they are cut in another way, every index is to be made anew. */
 const VERSION = 1;

@@ -1,7 +1,7 @@
 /** Where memories are kept. One storage is one scope. Every change is one transaction that other processes see whole or not at all. */
 import type { MemoryLink, MemoryRecord, MemoryTurn, Relation } from "./record.ts";
 
-export type Awaitable<T> = T | Promise<T>;
+type Awaitable<T> = T | Promise<T>;
 
 /** What is to be remembered. */
 export interface Entry {

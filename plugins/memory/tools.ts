@@ -4,7 +4,7 @@ import { frameworkTool, type Tool } from "../../kernel/index.ts";
 import type { MemoryEngine } from "./engine.ts";
 import type { MemoryHit } from "./recall.ts";
 
-export const REMEMBER = "cave_memory_remember";
+const REMEMBER = "cave_memory_remember";
 
 export function memoryTools(engine: () => MemoryEngine): Tool[] {
   return [

@@ -26,7 +26,7 @@ export interface Indexed {
   readonly alive: string;
 }
 
-export interface Candidates {
+interface Candidates {
   readonly terms: readonly Weighted[];
   /** Rows, those that hold most of what tells first, the newer of equals before the older. */
   readonly rows: readonly number[];

@@ -147,7 +147,7 @@ export function worlds(): World[] {
   return all;
 }
 
-export interface Verdicts {
+interface Verdicts {
   readonly kind: string;
   readonly runs: number;
   readonly misses: number;

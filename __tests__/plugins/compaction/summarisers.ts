@@ -2,7 +2,7 @@
 import { CONTEXT_SUMMARY_SCHEMA, type ContextSummary } from "../../../plugins/compaction/public.ts";
 
 /** What an instruction asks for. */
-export function askedFor(instruction: string): { generation: number; required: { id: string; sha256: string }[] } {
+function askedFor(instruction: string): { generation: number; required: { id: string; sha256: string }[] } {
   const generation = Number(/"generation" is (\d+)/.exec(instruction)?.[1] ?? 0);
   const block = /These user messages leave with it[^\n]*\n((?:- \S+ [0-9a-f]{64}\n?)*)/.exec(instruction)?.[1] ?? "";
   const required = [...block.matchAll(/^- (\S+) ([0-9a-f]{64})$/gm)].map(([, id = "", sha256 = ""]) => ({

@@ -15,8 +15,8 @@ export const everything = fileURLToPath(
 );
 /** What the servers' processes compile is kept between them: they are many, and all the same. */
 const compiled = mkdtempSync(join(tmpdir(), "cave-mcp-compiled-"));
-export type McpConfig = NonNullable<Parameters<typeof mcp>[0]>;
-export type ServerConfig = NonNullable<McpConfig["servers"]>[string];
+type McpConfig = NonNullable<Parameters<typeof mcp>[0]>;
+type ServerConfig = NonNullable<McpConfig["servers"]>[string];
 
 export const plain = (name: string, more: object = {}): object => ({
   name,

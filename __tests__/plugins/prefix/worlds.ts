@@ -17,7 +17,7 @@ const unhinted = (_key: string, value: unknown): unknown => {
 const written = (value: object): string =>
   JSON.stringify(value, unhinted).replaceAll(/,?"providerOptions":\{(?:"(?:anthropic|bedrock)":\{\})?\}/g, "");
 
-export const seenIn = ({ prompt, tools = [] }: Pick<CallOptions, "prompt" | "tools">): Seen => ({
+const seenIn = ({ prompt, tools = [] }: Pick<CallOptions, "prompt" | "tools">): Seen => ({
   parts: [
     ...tools.map((tool: ModelTool | object) => written(tool)),
     "end of tools",

@@ -63,7 +63,7 @@ const pager = tool({
   execute: () => "",
 });
 
-export interface Setup extends Omit<Partial<ShellToolsOptions>, "tools"> {
+interface Setup extends Omit<Partial<ShellToolsOptions>, "tools"> {
   /** Whether there is a store for whole outputs. */
   readonly store?: boolean;
   readonly signal?: AbortSignal;
