@@ -43,7 +43,10 @@ const fields = (value: unknown): Fields => (typeof value === "object" && value !
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
 
-/** Removes the keys, also in their URL and JSON forms. */
+/** The beginning of a key from which on a part of it is taken for it: some servers quote a key cut short. */
+const CUT_KEY = 12;
+
+/** Removes the keys, also in their URL and JSON forms and cut short. */
 export function scrubber(keys: readonly string[]): (text: string) => string {
   const forms = new Set(
     keys
@@ -51,7 +54,29 @@ export function scrubber(keys: readonly string[]): (text: string) => string {
       .filter((form) => form !== ""),
   );
   const longestFirst = [...forms].sort((a, b) => b.length - a.length);
-  return (from) => longestFirst.reduce((clean, form) => clean.replaceAll(form, "[redacted]"), from);
+  return (from) =>
+    withoutCut(
+      longestFirst.reduce((clean, form) => clean.replaceAll(form, "[redacted]"), from),
+      longestFirst.filter((form) => form.length > CUT_KEY),
+    );
+}
+
+/** The text without any beginning of a key that is long enough to matter. */
+function withoutCut(text: string, keys: readonly string[]): string {
+  const endOf = (key: string, at: number): number => {
+    let length = CUT_KEY;
+    while (at + length < text.length && text[at + length] === key[length]) length++;
+    return at + length;
+  };
+  let clean = "";
+  let from = 0;
+  for (;;) {
+    const found = keys.map((key) => text.indexOf(key.slice(0, CUT_KEY), from)).filter((at) => at >= 0);
+    if (found.length === 0) return clean + text.slice(from);
+    const at = Math.min(...found);
+    clean += `${text.slice(from, at)}[redacted]`;
+    from = Math.max(...keys.filter((key) => text.startsWith(key.slice(0, CUT_KEY), at)).map((key) => endOf(key, at)));
+  }
 }
 
 /** Builds the safe form of anything a vendor's package threw. Coded errors and aborts pass. */
@@ -75,7 +100,7 @@ export function faultOf(error: unknown, clean: (text: string) => string, inStrea
   // quote the request, so it goes no further.
   const tooLarge = typeof given.responseBody === "string" && TOO_LARGE.test(given.responseBody.slice(0, 4_000));
   const code = first("code") ?? (tooLarge ? "context_length_exceeded" : networkCode(given.cause));
-  return new ProviderFault(clean(message).slice(0, LONGEST_MESSAGE), inStream, {
+  return new ProviderFault(clean(message.slice(0, 8 * LONGEST_MESSAGE)).slice(0, LONGEST_MESSAGE), inStream, {
     ...(status === undefined ? {} : { statusCode: status }),
     ...(kind === undefined ? {} : { type: clean(kind) }),
     ...(code === undefined ? {} : { code: clean(code) }),
