@@ -110,7 +110,7 @@ function session({ seed, window, abortAt }: World) {
         return { toolCalls: [{ id, name: "cave_retrieve", input: { recovery_handle: handle } }] };
       }
       case 1:
-        return { toolCalls: [{ id, name: "help", input: { input: `go ${calls}` } }] };
+        return { toolCalls: [{ id, name: "help", input: { task: `go ${calls}` } }] };
       case 2:
         return { toolCalls: [0, 1, 2].map((i) => ({ id: `${id}.${i}`, name: "look", input: { n: n++ } })) };
       case 3:

@@ -4,6 +4,8 @@ const K1 = 1.5;
 const B = 0.75;
 /** Share of the best score that a unit needs. */
 const RELEVANT = 0.3;
+/** Units from which a word that most of them have says nothing about any, such as the name of a field. */
+const MANY = 16;
 const STOP = new Set(
   "a an and are as at be by for from has have in is it its of on or that the this to was what where which with".split(
     " ",
@@ -76,6 +78,7 @@ export function relevant(
     let score = 0;
     for (const [term, times] of frequency) {
       const df = having[term] ?? 0;
+      if (count >= MANY && df * 2 > count) continue;
       const idf = Math.log(1 + (count - df + 0.5) / (df + 0.5));
       score += (idf * times * (K1 + 1)) / (times + K1 * (1 - B + (B * (lengths[index] ?? 0)) / average));
     }
@@ -85,6 +88,6 @@ export function relevant(
   const floor = (scored[0]?.score ?? 0) * RELEVANT;
   return scored
     .slice(0, limit)
-    .filter(({ score }) => score >= floor)
+    .filter(({ score }) => score > 0 && score >= floor)
     .map(({ index }) => index);
 }

@@ -190,6 +190,12 @@ test("the tape reads what JSON.parse reads, and nothing else", () => {
   );
 });
 
+test("BM25 takes no unit for a word that most of many have", () => {
+  const units = times(100, (i) => `{"name": "n${i}", "state": "${i === 40 ? "stale" : "fresh"}"}`);
+  expect(relevant(100, (i) => units[i], "which name", 50)).toEqual([]);
+  expect(relevant(100, (i) => units[i], "which name is stale", 50)).toEqual([40]);
+});
+
 test("BM25 finds a joined name by its parts and whole", () => {
   const units = ["one line", "load(LIMIT_12_48211)", "getUserName()", "another line"];
   for (const query of ["limit 12", "LIMIT_12_48211", "load"])
