@@ -45,15 +45,18 @@ export {
   type ApprovalRequest,
   type Approve,
   decideToolCall,
+  describeRules,
   type PolicyRule,
   type ToolPolicy,
   type ToolPolicyDecision,
   type ToolPolicyInput,
 } from "./policy/index.ts";
 export { type Receipt, receiptSchema, renderReceipt } from "./receipt/index.ts";
+export { OriginalStore, type StoreOptions } from "./recovery/index.ts";
 export { type ProbeCheck, type ProbeReport, probeSandbox, type SandboxProfile } from "./sandbox/index.ts";
 export * from "./services.ts";
 export {
+  CommandSessions,
   type ExecutionBackend,
   localBackend,
   type ShellTools,
@@ -61,6 +64,7 @@ export {
   shellTools,
   unifiedDiff,
 } from "./shell/index.ts";
+export { o200kTokenizer } from "./tokens/index.ts";
 export {
   breakers,
   budget,
