@@ -12,6 +12,10 @@ export const MAX_SEEDS = 64;
 /** Units kept after all, beyond which the whole is a document. */
 export const MAX_PROMOTIONS = 128;
 
+/** Templates up to which each has an example, and how many units there must be for each of them. */
+const MAX_KINDS = 32;
+const UNITS_OF_KIND = 16;
+
 export interface RedundancyOptions {
   /** Share of its words that one kept unit must have. Default 0.9. */
   readonly standsFor?: number;
@@ -45,6 +49,7 @@ export function keepNonRedundant(
     representatives.add(vocabulary);
   }
   let promotions = 0;
+  const stoodFor: number[] = [];
   for (let i = 0; i < kept.length; i++) {
     if (kept[i]) continue;
     const unit = at(i);
@@ -55,9 +60,11 @@ export function keepNonRedundant(
       if (++promotions > maxPromotions) return undefined;
       kept[i] = 1;
       representatives.add(vocabulary);
-    }
+    } else if (stoodFor.length < MAX_KINDS) stoodFor.push(i);
     covered.add(vocabulary.template);
   }
+  // Where there are few kinds of units, one of each costs little, and a single other word may be what matters.
+  if (covered.size <= Math.min(MAX_KINDS, kept.length / UNITS_OF_KIND)) for (const i of stoodFor) kept[i] = 1;
   return promotions;
 }
 

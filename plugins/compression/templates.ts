@@ -10,9 +10,6 @@ import { Vocabulary } from "./vocabulary.ts";
 const MIN_GROUP = 16;
 /** Numbers of one line that are compared. */
 const MAX_SLOTS = 6;
-/** Templates up to which each has an example, and how many lines there must be for each of them. */
-const MAX_KINDS = 32;
-const LINES_OF_KIND = 16;
 /** A number with a name or a unit, or one that is a word of its own; times at the beginning are neither. */
 const MEASURE =
   /[=(]-?\d+(?:\.\d+)?(?![\d.:-])|(?<= )-?\d+(?:\.\d+)?(?=$|[ ,;])|\b\d+(?:\.\d+)?(?= ?(?:ms|s|us|µs|ns|min|sec|secs|seconds|%|[kKMGT]i?[bB]?|bytes|rows|items|retries|attempts|connections|requests)\b)/g;
@@ -81,9 +78,6 @@ export function keepDistinct(
   compared: UnitAt = (index) => lines[index],
   options: RedundancyOptions = {},
 ): boolean {
-  // Where there are few kinds of lines, one of each costs little, and a single other word may be what matters.
-  if (groups.length <= Math.min(MAX_KINDS, lines.length / LINES_OF_KIND))
-    for (const group of groups) if (!group.some((i) => kept[i])) kept[group[0] ?? 0] = 1;
   const standing = new Uint8Array(groups.length);
   for (let i = 0; i < lines.length; i++) if (kept[i] && (of[i] ?? -1) >= 0) standing[of[i] ?? 0] = 1;
   // A line of a template that is kept needs no comparing, and of the others the first stands for all.

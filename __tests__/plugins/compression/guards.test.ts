@@ -240,6 +240,16 @@ describe("one line among a thousand of another kind stays", () => {
     expect(text.length).toBeLessThan(2_000);
   });
 
+  test("and one such record, in JSON and in separated values", async () => {
+    const note = (i: number): string => long(i, i === 567 ? "not " : "").slice(at.length + 1);
+    const rows = times(1_000, (id) => ({ id, note: note(id) }));
+    for (const input of [JSON.stringify(rows), `id,note\n${rows.map(({ id, note }) => `${id},${note}`).join("\n")}`]) {
+      const { text } = await shrink(input);
+      expect(text).toContain("was not served");
+      expect(text.length).toBeLessThan(2_000);
+    }
+  });
+
   test("server faults are alarming, good answers are not", () => {
     for (const line of ['"GET / HTTP/1.1" 500 12', "status=503 path=/x", '"status": 502', "status code 504"])
       expect(isAlarming(line)).toBe(true);
