@@ -32,9 +32,7 @@ class Settled implements SettledCall {
   get purpose(): CallPurpose { return this.frozen.purpose; }
   get signal(): AbortSignal { return settling; }
   get holds(): readonly Hold[] { return this.frozen.holds.list; }
-  again(request: Again): void {
-    if (this.error) this.wanted ??= request;
-  }
+  again(request: Again): void { if (this.error) this.wanted ??= request; }
 }
 
 /** Settlement is never raced against an abort: what was spent is booked whatever became of the run. */

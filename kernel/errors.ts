@@ -76,8 +76,16 @@ function explain(code: string, detail: ErrorDetail): string {
 }
 
 /** The code of anything thrown: its own, or `fallback` for a foreign value. */
-export const codeOf = (error: unknown, fallback: string): string =>
-  error instanceof CavemanError ? error.code : fallback;
+export const codeOf = (error: unknown, fallback: string): string => (isCoded(error) ? error.code : fallback);
+
+/** Whether an error is one of ours; a thrown proxy may throw when it is looked at. */
+function isCoded(error: unknown): error is CavemanError {
+  try {
+    return error instanceof CavemanError;
+  } catch {
+    return false;
+  }
+}
 
 /** A short, safe description of anything thrown. */
 export const describe = (error: unknown): string => {
@@ -93,7 +101,7 @@ export const describe = (error: unknown): string => {
 
 /** Gives back a coded error unchanged and wraps anything else under `code`. */
 export const asCaveman = (error: unknown, code: string, detail: ErrorDetail = {}): CavemanError =>
-  error instanceof CavemanError ? error : new CavemanError(code, { received: describe(error), cause: error, ...detail });
+  isCoded(error) ? error : new CavemanError(code, { received: describe(error), cause: error, ...detail });
 
 /** The known name nearest to a mistyped one, when one is near enough to be meant (edit distance ≤ 3). */
 export function nearest(name: string, known: Iterable<string>): string | undefined {

@@ -37,9 +37,7 @@ export class Holds {
   readonly #count: HoldCount;
   #closed = false;
 
-  constructor(count: HoldCount) {
-    this.#count = count;
-  }
+  constructor(count: HoldCount) { this.#count = count; }
   take<T>(spec: HoldSpec<T>): Hold<T> {
     if (this.#closed) throw new CavemanError("cave_hold_closed", { place: spec.owner, received: "a hold on a closed call" });
     this.#count.openHolds++;

@@ -54,9 +54,7 @@ export class Ledger {
   readonly #subscribers: ((fact: Fact) => void)[] = [];
   readonly #now: () => number;
 
-  constructor(now: () => number) {
-    this.#now = now;
-  }
+  constructor(now: () => number) { this.#now = now; }
 
   /** Appends a fact and tells the subscribers. The data object becomes the fact; getters on it stay lazy. */
   append<T extends FactType>(type: T, data: Facts[T]): Fact<T> {
@@ -86,7 +84,5 @@ export class Ledger {
   }
 
   /** Watches facts as they are appended, for as long as the run lasts. */
-  subscribe(tell: (fact: Fact) => void): void {
-    this.#subscribers.push(tell);
-  }
+  subscribe(tell: (fact: Fact) => void): void { this.#subscribers.push(tell); }
 }

@@ -3,7 +3,7 @@ import type { CallOutcome, InputPart, Outcome, RunInput, ToolOutcome } from "./c
 import { CavemanError, describe } from "./errors.ts";
 import type { ModelContent, ModelMessage, ModelPrompt } from "./model.ts";
 import type { RunImpl } from "./run.ts";
-import { check } from "./schema.ts";
+import { check, modelJson } from "./schema.ts";
 import { admit, execute } from "./tool.ts";
 import { Message } from "./transcript.ts";
 
@@ -80,12 +80,9 @@ function assistant(answer: CallOutcome): Message {
 
 // Malformed arguments would poison every later request, so history keeps them as a string inside an object.
 function argumentsOf(input: string): unknown {
-  try {
-    const value: unknown = input.trim() === "" ? {} : JSON.parse(input);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : { value };
-  } catch {
-    return { malformed: input.slice(0, 2_000) };
-  }
+  const read = modelJson(input);
+  if (!read) return { malformed: input.slice(0, 2_000) };
+  return typeof read.value === "object" && read.value !== null && !Array.isArray(read.value) ? read.value : { value: read.value };
 }
 
 type Fit = { ok: true; value: unknown } | { ok: false; problem: string };

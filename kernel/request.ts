@@ -59,9 +59,7 @@ export class Shape implements ModelCall, Restorable {
     const { model, tools, maxOutputTokens, settings, additions, decorators } = this;
     return { model, tools, maxOutputTokens, settings, additions, decorators };
   }
-  restore(snapshot: unknown): void {
-    Object.assign(this, snapshot as Shaped);
-  }
+  restore(snapshot: unknown): void { Object.assign(this, snapshot as Shaped); }
 }
 
 const sizes = new WeakMap<object, number>();
@@ -106,9 +104,7 @@ export class Frozen implements FrozenCall {
       ...(json && model.structuredOutput ? { responseFormat: { type: "json", schema: json, name: "answer" } as const } : {}),
     });
   }
-  get prompt(): CallOptions["prompt"] {
-    return this.request.prompt;
-  }
+  get prompt(): CallOptions["prompt"] { return this.request.prompt; }
   get overheadBytes(): Bytes {
     return (this.#overhead ??= bytes(sizeOf(this.run.system) + sizeOf(this.toolsKey) + (this.#additions.length > 0 ? sizeOf(this.#additions) : 0)));
   }

@@ -121,9 +121,7 @@ export class RunImpl implements Host, ToolHost {
     if (this.signal.aborted) throw asCaveman(this.signal.reason, "cave_run_aborted");
     return undefined;
   }
-  #open(): void {
-    if (this.outcome) throw new CavemanError("cave_run_closed");
-  }
+  #open(): void { if (this.outcome) throw new CavemanError("cave_run_closed"); }
   async call(request: CallRequest): Promise<CallOutcome> {
     this.#open();
     if (request.purpose !== "summary") abandon(this);

@@ -135,3 +135,21 @@ function structuredCopy(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
   return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined).map(([k, v]) => [k, structuredCopy(v)]));
 }
+
+/** Levels of a model's JSON: whatever walks deeper values, JSON.stringify first of all, may run out of stack. */
+const MAX_DEPTH = 512;
+
+/** What a model wrote as JSON; nothing is an empty object. Undefined when it is malformed or nested too deep. */
+export function modelJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
+    let level = text.length > 2 * MAX_DEPTH ? [value] : [];
+    for (let depth = 0; level.length > 0; depth++) {
+      if (depth > MAX_DEPTH) return undefined;
+      level = level.flatMap((part) => (typeof part === "object" && part !== null ? Object.values(part) : []));
+    }
+    return { value };
+  } catch {
+    return undefined;
+  }
+}

@@ -8,7 +8,7 @@ import { type HookSet, isDenial, isThenable } from "./hooks.ts";
 import type { CallId } from "./ledger.ts";
 import type { ToolOutput } from "./model.ts";
 import { abortable, race } from "./race.ts";
-import { type Check, check } from "./schema.ts";
+import { type Check, check, modelJson } from "./schema.ts";
 
 /** What the life of a tool call needs of its run beside the public face. */
 export interface ToolHost extends Run {
@@ -53,9 +53,7 @@ class Pending implements ToolCall {
     if (this.speculative) throw new CavemanError("cave_speculation_denied", { place: spec.owner, received: "a hold" });
     return this.holds.take(spec);
   }
-  replay(make: (input: unknown) => unknown): void {
-    this.recorded ??= make;
-  }
+  replay(make: (input: unknown) => unknown): void { this.recorded ??= make; }
   output(stage: OutputStage): void { this.stages.push(stage); }
   executor(run: (input: unknown, signal: AbortSignal) => unknown): void {
     if (this.executorOf) throw new CavemanError("cave_executor_duplicate", { place: this.name });
@@ -121,17 +119,11 @@ function readArguments(call: Pending, tool: Tool | undefined, raw: unknown): Pro
     if (result.ok) call.input = result.value;
     else wrong(`The arguments do not fit the schema: ${result.problem}`);
   };
-  let value = raw;
-  if (typeof raw === "string") {
-    try {
-      value = raw.trim() === "" ? {} : JSON.parse(raw);
-    } catch {
-      return wrong("The arguments are not valid JSON.");
-    }
-  }
+  const given = typeof raw === "string" ? modelJson(raw) : { value: raw };
+  if (!given) return wrong("The arguments are not valid JSON, or are nested too deep.");
   const unchecked = (error: unknown): void => wrong(`The arguments could not be checked: ${describe(error)}`);
   try {
-    const checking = check(tool.input, value);
+    const checking = check(tool.input, given.value);
     if (isThenable(checking)) return Promise.resolve(checking).then(read).catch(unchecked);
     read(checking);
   } catch (error) {
@@ -206,6 +198,8 @@ export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
   if (!tool) return failure(call, "cave_unknown_tool", "There is no tool of this name.");
   const late = standing(run);
   if (late) return denied(run, call, late);
+  // What was read ahead of a call that acts may no longer be so.
+  if (tool.effect !== "read") abandon(run);
   const startedAt = run.clock.now();
   if (run.listening) run.emit({ type: "tool_start", toolCallId: call.toolCallId, name: call.name, input });
   let raw: unknown;
@@ -343,6 +337,7 @@ export const textOf = (output: ToolOutput): string => ("value" in output ? (type
 
 /** JSON with sorted keys; what JSON cannot write counts by its kind. */
 function stable(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
   try {
     return JSON.stringify(value, (_key, part: unknown) => {
       if (typeof part === "bigint") return `${part}n`;

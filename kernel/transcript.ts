@@ -20,9 +20,7 @@ export class Message {
     this.outputTokens = outputTokens;
   }
 
-  get role(): ModelMessage["role"] {
-    return this.value.role;
-  }
+  get role(): ModelMessage["role"] { return this.value.role; }
   /** UTF-8 bytes of the message as JSON. */
   get bytes(): Bytes { return (this.#bytes ??= bytes(Buffer.byteLength(serialise(this.value)))); }
   /** SHA-256 of the message as JSON. */

@@ -162,6 +162,27 @@ describe("output schema", () => {
     expect((await done).output).toEqual({ answer: "ok" });
     expect(run.ledger.of("call.settled").map((fact) => fact.purpose)).toEqual(["turn", "repair"]);
   });
+  test.each([true, false])(
+    "reaches the model, as an option where the provider takes one (%s), else in words",
+    async (takes) => {
+      const unlike = definePlugin({
+        name: "unlike",
+        apply: ({ hooks }) =>
+          hooks.beforeCall.tap({ name: "unlike", stage: "resolve", after: "models:resolve" }, (call) => {
+            if (call.model) call.setModel({ ...call.model, structuredOutput: takes });
+          }),
+      });
+      const model = scripted([{ text: "not json" }, { text: '{"answer":"42"}' }]);
+      await kernel(unlike).start(shaped(model), "go").done;
+      expect(model.calls).toHaveLength(2); // the answer, and its repair
+      for (const { responseFormat, prompt } of model.calls) {
+        const inWords = prompt.filter(({ role, content }) => role === "system" && String(content).includes('"answer"'));
+        expect(inWords).toHaveLength(takes ? 0 : 1);
+        if (takes) expect(responseFormat).toMatchObject({ type: "json", schema: { required: ["answer"] } });
+        else expect(responseFormat).toBeUndefined();
+      }
+    },
+  );
   test("a second miss is a coded error", async () => {
     const outcome = await kernel().start(shaped(scripted([{ text: "no" }, { text: '{"answer":1}' }])), "go").done;
     expect(outcome).toMatchObject({ stopReason: "error", error: { code: "cave_output_schema_mismatch" } });

@@ -125,6 +125,16 @@ describe("a read made ahead of its turn", () => {
     await close();
   });
 
+  test("is given up when a call that acts comes before it: what was read may no longer be so", async () => {
+    const { run, made, close } = await open();
+    await ahead(run, "look", { page: 3 });
+    await call(run, "change", { page: 3 });
+    await call(run, "look", { page: 3 });
+    expect(made).toEqual(["look 3", "change 3", "look 3"]);
+    expect(run.ledger.of("tool.speculated")).toMatchObject([{ adopted: false }]);
+    await close();
+  });
+
   test("that failed is made anew when its turn comes", async () => {
     const { run, made, close } = await open();
     expect((await ahead(run, "look", { page: 99 })).isError).toBe(true);
