@@ -242,11 +242,11 @@ describe("looking up", () => {
       for (const name of [entry.model, ...entry.aliases]) expect(lookup(entry.provider, name)?.model).toBe(entry.model);
   });
 
-  test("gives the same row again, a hundred thousand times in well under a second", () => {
+  test("gives the same row again, a hundred thousand times in a moment", () => {
     const first = row("openai", "gpt-5.4-mini");
     const start = performance.now();
     for (let n = 0; n < 100_000; n += 1) if (lookup("openai", "gpt-5.4-mini") !== first) throw new Error("another row");
-    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(performance.now() - start).toBeLessThan(10_000); // 30 ms; a search through all rows each time takes minutes
   });
 
   test("a user's own rates win over the catalog's, and the rest stays", () => {

@@ -462,7 +462,38 @@ const spawn = (count: number, usage = { input: 100, output: 10 }): ScriptStep =>
   usage,
 });
 
+describe("what is held for a text", () => {
+  // 2,500 tokens: more than a thousand signs and the least answer can need, less than the 3,000 bytes of these.
+  test.each([
+    ["x", "complete", 1],
+    ["語", "budget_exhausted", 0],
+  ])("counts its bytes: a thousand times %s", async (sign, stopReason, sent) => {
+    const model = scripted([{ text: "done", usage: { input: 1_000, output: 1 } }], HAIKU);
+    const { run, done } = kernel.start(of(model), sign.repeat(1_000), { budget: { maxTokens: 2_500 } });
+    expect((await done).stopReason).toBe(stopReason);
+    expect(model.calls).toHaveLength(sent);
+    settledTidily(run);
+  });
+});
+
 describe("wallets", () => {
+  test("a child that fails is a tool error: the parent goes on, and pays for what the child had spent", async () => {
+    const child = scripted(
+      [caller("echo", { input: 1_000, output: 100 }), { error: { status: 400, message: "no" } }],
+      HAIKU,
+    );
+    const { run, outcome } = await go(
+      of(scripted([spawn(1), { text: "done without it", usage: { input: 200, output: 20 } }], HAIKU), [
+        kid(child, { maxTokens: 20_000 }, [echo]),
+      ]),
+      { budget: { maxTokens: 100_000 } },
+    );
+    expect(outcome).toMatchObject({ stopReason: "complete", text: "done without it" });
+    expect(run.children[0]?.outcome).toMatchObject({ stopReason: "error", error: { code: "cave_provider_failed" } });
+    expect(run.ledger.of("tool.finished")).toMatchObject([{ code: "cave_subagent_failed", isError: true }]);
+    expect(closed(run)?.spent).toBe("1430"); // 110 and 220 of its own, 1,100 of the child
+    settledTidily(run);
+  });
   test("a child spends from its own, the parent is booked what was spent, once", async () => {
     const child = scripted([{ text: "part", usage: { input: 1_000, output: 100 } }], HAIKU);
     const { run, outcome } = await go(
@@ -702,7 +733,7 @@ describe("limits", () => {
       execute: (_input, { signal }) =>
         new Promise((resolve) => {
           signal.addEventListener("abort", () => resolve("late"));
-          setTimeout(resolve, 5_000).unref();
+          setTimeout(resolve, 60_000).unref();
         }),
     });
     const { run, outcome } = await go(of(scripted([caller("slow"), { text: "never" }], HAIKU), [slow]), {
@@ -711,7 +742,7 @@ describe("limits", () => {
     });
     expect(outcome.stopReason).toBe("deadline");
     expect(Date.now() - started).toBeGreaterThanOrEqual(270);
-    expect(Date.now() - started).toBeLessThan(2_000);
+    expect(Date.now() - started).toBeLessThan(30_000); // the tool would take a minute
     settledTidily(run);
   });
   test("a child shares its parent's instant", async () => {
