@@ -23,8 +23,8 @@ function wordsOf(text: string): readonly string[] {
   if (!MAY_JOIN.test(text)) return text.toLowerCase().match(TERM) ?? [];
   const words: string[] = [];
   for (const word of text.match(TERM) ?? []) {
-    const parts = word.split(JOINT);
-    if (parts.length > 1) for (const part of parts) if (part.length >= 2) words.push(part.toLowerCase());
+    if (MAY_JOIN.test(word))
+      for (const part of word.split(JOINT)) if (part.length >= 2 && part !== word) words.push(part.toLowerCase());
     words.push(word.toLowerCase());
   }
   return words;
