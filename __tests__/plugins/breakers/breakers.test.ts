@@ -344,5 +344,5 @@ test("400 turns of 16 kB results cost little", async () => {
     );
   }
   process.stdout.write(`breakers: ${spent.toFixed(1)} ms in their taps over 400 turns of 16 kB\n`);
-  expect(spent).toBeLessThan(50);
+  expect(spent).toBeLessThan(500); // 5 ms; work that grows with the square of the turns takes seconds
 });
