@@ -67,12 +67,13 @@ export class CavemanError extends Error {
 
 function explain(code: string, detail: ErrorDetail): string {
   const row = table.get(code);
-  const parts = [`${code}: ${detail.message ?? row?.meaning ?? "an undeclared failure"}`];
+  const parts = [`${code}: ${(detail.message ?? row?.meaning ?? "an undeclared failure").replace(/\.$/, "")}`];
   if (detail.place) parts.push(`at ${detail.place}`);
   if (detail.expected) parts.push(`expected ${detail.expected}`);
   if (detail.received) parts.push(`received ${detail.received}`);
   const remedy = detail.remedy ?? row?.remedy;
-  return remedy ? `${parts.join("; ")}. ${remedy}` : `${parts.join("; ")}.`;
+  const said = parts.join("; ").replace(/\.$/, "");
+  return remedy ? `${said}. ${remedy}` : `${said}.`;
 }
 
 /** The code of anything thrown: its own, or `fallback` for a foreign value. */

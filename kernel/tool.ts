@@ -283,7 +283,11 @@ let nestedIds = 0;
 async function nested(parent: Pending, name: string, input: unknown): Promise<unknown> {
   const admitted = await admit(parent.run, { toolCallId: `${parent.toolCallId}.${++nestedIds}`, name, input, nestedIn: parent });
   const outcome = "call" in admitted ? await execute(admitted.call) : admitted.outcome;
-  if (outcome.isError) throw new CavemanError(outcome.code ?? "cave_tool_failed", { message: textOf(outcome.output) });
+  if (outcome.isError) {
+    const code = outcome.code ?? "cave_tool_failed";
+    const said = textOf(outcome.output);
+    throw new CavemanError(code, { message: said.startsWith(`${code}: `) ? said.slice(code.length + 2) : said });
+  }
   return outcome.value;
 }
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { columnsOf, fitted, folded, rowsOf } from "../../cli/code/columns.ts";
 import { LineEditor } from "../../cli/code/line-editor.ts";
-import { onlyStyles, PrintableStream, printable, printableLine } from "../../cli/code/printable.ts";
 import { layout } from "../../cli/code/prompt-layout.ts";
+import { onlyStyles, PrintableStream, printable, printableLine } from "../../cli/render/printable.ts";
 
 /** Whatever a terminal acts on: controls but tab and line end, and what turns, hides or breaks lines. */
 const ACTING = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]|(?![\u200c\u200d])\p{Cf}/u;

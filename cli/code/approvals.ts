@@ -1,10 +1,10 @@
 /** Asking a person about a call: all of its arguments, then one key. Silence is a no. */
 import type { ApprovalRequest } from "../../plugins/coding/index.ts";
+import { printable, printableLine } from "../render/printable.ts";
 import { rowsOf } from "./columns.ts";
 import { signed } from "./diff-lines.ts";
 import { grouped } from "./figures.ts";
 import type { Keyboard } from "./keyboard.ts";
-import { printable, printableLine } from "./printable.ts";
 import type { Screen } from "./screen.ts";
 
 type Answer = "yes" | "no" | "always";

@@ -1,6 +1,7 @@
 /** Changes of files for a person: unified diffs, and what an edit would do before it is made. */
+
+import { printable } from "../render/printable.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { printable } from "./printable.ts";
 
 type Style = Terminal["style"];
 

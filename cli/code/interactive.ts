@@ -2,11 +2,11 @@
 import type { Money } from "../../catalog/money.ts";
 import type { CodingSession } from "../../plugins/coding/index.ts";
 import { EXIT } from "../command.ts";
+import { printableLine } from "../render/printable.ts";
 import { busy } from "./busy.ts";
 import type { History } from "./history.ts";
 import type { Keyboard } from "./keyboard.ts";
 import { MODES, type Mode } from "./mode.ts";
-import { printableLine } from "./printable.ts";
 import { prompt } from "./prompt.ts";
 import type { Screen } from "./screen.ts";
 import { isSlashCommand, runSlashCommand, type SessionContext, slashCommands } from "./slash-commands.ts";

@@ -3,7 +3,7 @@ import { toNumber } from "../../catalog/money.ts";
 import { type CodingSession, type CodingTurn, cacheShareOf } from "../../plugins/coding/index.ts";
 import { EXIT } from "../command.ts";
 import { errorJson } from "../render/error.ts";
-import { onlyStyles, printable, printableJson } from "./printable.ts";
+import { onlyStyles, printable, printableJson } from "../render/printable.ts";
 import type { Screen } from "./screen.ts";
 import { shownTurn } from "./turn.ts";
 import type { TurnView } from "./turn-view.ts";

@@ -1,6 +1,7 @@
 /** Where the rows and the cursor of a prompt stand on a terminal of some size. */
+
+import { printable } from "../render/printable.ts";
 import { columnsOf, rowsOf } from "./columns.ts";
-import { printable } from "./printable.ts";
 
 export interface Layout {
   readonly rows: readonly string[];

@@ -1,7 +1,8 @@
 /** What the coding session writes: the model's text as it comes, and whole lines between it. */
+
+import { onlyStyles, printable } from "../render/printable.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { fitted, folded } from "./columns.ts";
-import { onlyStyles, printable } from "./printable.ts";
 
 /** Columns and rows where the terminal does not say. In a pipe lines are as long as they are. */
 const COLUMNS = 80;

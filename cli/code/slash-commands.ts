@@ -2,10 +2,10 @@
 
 import { type CodingSession, listSessions } from "../../plugins/coding/index.ts";
 import { ContextGauge, Models } from "../../plugins/services.ts";
+import { printableLine } from "../render/printable.ts";
 import { costOf, leftOf, tokensOf } from "./bill-lines.ts";
 import { grouped, plural } from "./figures.ts";
 import { isMode, MODES, type Mode } from "./mode.ts";
-import { printableLine } from "./printable.ts";
 
 /** What a command sees and may do. */
 export interface SessionContext {

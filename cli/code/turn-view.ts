@@ -2,10 +2,10 @@
 import type { SessionEvent } from "../../plugins/coding/index.ts";
 import { tellingArgument } from "../../plugins/coding/index.ts";
 import type { FileChange, OutputChunk } from "../../plugins/shell/index.ts";
+import { PrintableStream, printableLine } from "../render/printable.ts";
 import { columnsOf, fitted } from "./columns.ts";
 import { diffLines } from "./diff-lines.ts";
 import { duration, size } from "./figures.ts";
-import { PrintableStream, printableLine } from "./printable.ts";
 import type { Screen } from "./screen.ts";
 
 /** Lines of a command's output that are shown while it runs. */

@@ -1,8 +1,8 @@
 /** One turn on a screen: shown while it runs, then its bill. */
 import type { CodingSession, CodingTurn } from "../../plugins/coding/index.ts";
 import { coded } from "../render/error.ts";
+import { printableLine } from "../render/printable.ts";
 import { billLine } from "./bill-lines.ts";
-import { printableLine } from "./printable.ts";
 import type { Screen } from "./screen.ts";
 import type { TurnView } from "./turn-view.ts";
 import { watch } from "./watchers.ts";

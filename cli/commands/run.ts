@@ -21,6 +21,7 @@ import { usage } from "../errors.ts";
 import { interruptible } from "../interrupt.ts";
 import { errorJson, printError } from "../render/error.ts";
 import { liveEvents } from "../render/events.ts";
+import { printableJson } from "../render/printable.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { simulatedModel } from "../simulated.ts";
 import { keepTapTimes } from "../tap-times.ts";
@@ -34,7 +35,7 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
   const options = await optionsFor(args, found, config, terminal);
   const caveman = createCaveman({ preset: [], plugins: pluginsOf(config), run: config.run });
   const interrupt = interruptible(terminal);
-  const request = { ...options, signal: interrupt.signal };
+  const request = { ...options, ...approvals(config, args, terminal, interrupt.interrupt), signal: interrupt.signal };
   try {
     const end = args.json
       ? await answer(caveman.run(found.agent, input, request), terminal)
@@ -76,12 +77,12 @@ async function answer(result: Promise<RunResult>, terminal: Terminal): Promise<E
     end = error;
   }
   if (!(end instanceof CavemanRunError)) {
-    terminal.out(`${JSON.stringify(end, plain, 2)}\n`);
+    terminal.out(`${printableJson(JSON.stringify(end, plain, 2))}\n`);
     return end;
   }
   const { receipt } = end;
   terminal.out(
-    `${JSON.stringify({ runId: receipt.runId, agentId: receipt.agentId, stopReason: receipt.stopReason, error: errorJson(end), receipt }, plain, 2)}\n`,
+    `${printableJson(JSON.stringify({ runId: receipt.runId, agentId: receipt.agentId, stopReason: receipt.stopReason, error: errorJson(end), receipt }, plain, 2))}\n`,
   );
   return { stopReason: receipt.stopReason, receipt, error: end };
 }
@@ -109,7 +110,7 @@ async function follow(events: AsyncIterable<StreamEvent>, show: (event: StreamEv
 const ndjson =
   (terminal: Terminal) =>
   (event: StreamEvent): void =>
-    terminal.out(`${JSON.stringify(event, plain)}\n`);
+    terminal.out(`${printableJson(JSON.stringify(event, plain))}\n`);
 
 /** Where the receipt plugin wrote the receipt, when it did. */
 async function written(
@@ -151,6 +152,30 @@ const nameOf = (entry: PluginEntry): unknown =>
         : "name" in entry
           ? entry.name
           : undefined;
+
+/** Asks the person at the terminal about calls that a rule of the config asks about. In a pipe such calls are refused. */
+function approvals({ plugins, run }: LoadedConfig, args: Args, terminal: Terminal, interrupt: () => void): RunOptions {
+  const { rules = [] } = (plugins.find((plugin) => plugin.name === "policy")?.options ?? {}) as {
+    readonly rules?: readonly { readonly decision: string }[];
+  };
+  const asked = rules.some(({ decision }) => decision === "ask") && run.approve === undefined;
+  if (!asked || args.json || args.stream || !terminal.person || process.stdin.isTTY !== true) return {};
+  return {
+    approve: async (request) => {
+      const [{ ask }, { Keyboard }, { Screen }] = await Promise.all([
+        import("../code/approvals.ts"),
+        import("../code/keyboard.ts"),
+        import("../code/screen.ts"),
+      ]);
+      const keyboard = new Keyboard(process.stdin, (sequence) => void process.stdout.write(sequence));
+      try {
+        return await ask(request, new Screen(terminal), keyboard, interrupt);
+      } finally {
+        keyboard.close();
+      }
+    },
+  };
+}
 
 /** Errors are written as code, message and remedy: no stack, no cause. */
 const plain = (_key: string, value: unknown): unknown =>

@@ -27,6 +27,8 @@ export const fileTools = (
       closed,
     ),
     effect: "read",
+    // An edit quotes what was read, so nothing may shorten or rewrite it on its way.
+    result: "inline",
     timeoutMs,
     async execute(input, { signal }) {
       const answer = await shell.files.ask({ kind: "read", ...input, capBytes: shell.options.caps.read_file }, signal);
