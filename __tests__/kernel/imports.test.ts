@@ -151,8 +151,8 @@ describe("who may import whom", () => {
     const faces = ["plugins/index.ts", "plugins/testing.ts"];
     const allowed = ({ from, to, local, typeOnly }: Import) => {
       if (!local) return packageOf(to) !== "caveman-agent";
-      // Services are where plugins meet; a conversation is what any run may carry.
-      const shared = ["plugins/services.ts", "plugins/conversation/index.ts"];
+      // Services are where plugins meet; a conversation is what any run may carry; what is private is so in one way.
+      const shared = ["plugins/services.ts", "plugins/conversation/index.ts", "plugins/private-file.ts"];
       if (inFolder(to, "kernel") || inFolder(to, "catalog") || shared.includes(to)) return true;
       const [, owner = ""] = from.split("/");
       if (faces.includes(from)) return /^plugins\/.+\/index\.ts$/.test(to);

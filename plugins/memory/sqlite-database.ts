@@ -1,8 +1,10 @@
 /** The SQLite file of one scope: its tables, its transactions, its failures as coded errors. */
 import type { DatabaseSync } from "node:sqlite";
 import { CavemanError } from "../../kernel/index.ts";
-import { preparePrivateFile } from "./private-file.ts";
+import { preparePrivateFile } from "../private-file.ts";
 
+/** What SQLite keeps beside a file. */
+const COMPANIONS = ["-wal", "-shm", "-journal"];
 /** Milliseconds to wait for another process that writes. */
 const BUSY_MS = 5_000;
 /** 512 MiB. */
@@ -39,12 +41,20 @@ export type WordTable = (typeof WORD_TABLES)[number];
 /** Also that of the terms in the index: when they are cut in another way, every index is to be made anew. */
 const VERSION = 1;
 
+const unsafe = (place: string, expected: string, received: string): CavemanError =>
+  new CavemanError("cave_memory_storage_unsafe", { place, expected, received });
+
 /** @throws CavemanError `cave_memory_storage_unavailable`, `cave_memory_storage_corrupt`, `cave_memory_storage_unsafe`. */
 export function openDatabase(path: string): DatabaseSync {
   const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
   const memory = path === ":memory:";
   try {
-    if (!memory) preparePrivateFile(path);
+    if (!memory)
+      preparePrivateFile(
+        path,
+        COMPANIONS.map((end) => path + end),
+        unsafe,
+      );
     const database = new DatabaseSync(path, { timeout: BUSY_MS });
     try {
       patiently(() => prepare(database, memory));

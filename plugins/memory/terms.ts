@@ -44,7 +44,7 @@ function word(text: string, terms: Term[]): void {
   terms.push(signs.length < STEM ? { text: kept } : { text: kept, stem: signs.slice(0, STEM).join("") });
 }
 
-/** Katakana spells foreign words, which are words whole; a long one is also found by its parts. */
+/** Katakana spells foreign words, which are words whole. */
 function kana(run: string, terms: Term[]): void {
   if (run.length >= 2) terms.push({ text: run.slice(0, LONGEST) });
 }

@@ -2,6 +2,7 @@
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CavemanError } from "../../kernel/index.ts";
+import { makeFolder, systemCode } from "../private-file.ts";
 import type { Receipt } from "./schema.ts";
 
 /** Folders tried for one second: the plain name, then `-2` to `-99`. */
@@ -18,7 +19,7 @@ export async function writeReceipt(
 ): Promise<string> {
   const runs = resolve(where.rootDir, where.dir);
   try {
-    await mkdir(runs, { recursive: true, mode: 0o700 });
+    makeFolder(runs);
     const folder = await freshFolder(join(runs, new Date(where.at).toISOString().slice(0, 19).replaceAll(":", "-")));
     const path = join(folder, "receipt.json");
     const half = join(folder, `.receipt.json.${process.pid}.tmp`);
@@ -62,8 +63,3 @@ async function freshFolder(base: string): Promise<string> {
     received: "none",
   });
 }
-
-const systemCode = (error: unknown): string | undefined =>
-  typeof error === "object" && error !== null && "code" in error && typeof error.code === "string"
-    ? error.code
-    : undefined;

@@ -317,6 +317,12 @@ describe("a file", () => {
     );
   });
 
+  test("in a place that takes no folders is an error, and no endless wait", () => {
+    if (process.platform !== "linux") return;
+    const storage = sqliteMemoryStorage("/proc/nowhere/deep/m.db");
+    expect(codeOf(() => storage.add([{ text: "x", at: 1 }]))).toBe("cave_memory_storage_unavailable");
+  });
+
   test("that is no database is an error and is left as it is", () => {
     using at = folder();
     const content = Buffer.from("no database at all ".repeat(300));

@@ -154,6 +154,12 @@ describe("the plugin", () => {
     expect(existsSync(join(rootDir, ".caveman/runs"))).toBe(false);
   });
 
+  test("where no folder can be made it is a notice too, and no endless wait", async () => {
+    if (process.platform !== "linux") return;
+    const run = await settled(receipt({ dir: "/proc/nowhere/deep", write: true }));
+    expect(run.ledger.of("notice").map((fact) => fact.code)).toEqual(["cave_receipt_unwritable"]);
+  });
+
   test("a guard that fails after the receipt was made is on the receipt", async () => {
     const strict = definePlugin({
       name: "strict",
