@@ -58,6 +58,7 @@ export class CavemanRunError extends CavemanError {
   }
 }
 
+/** What a runtime is assembled from. */
 export interface CavemanOptions {
   /** A preset by name, or its plugin list. Default: `standard`. */
   preset?: PresetName | readonly (Plugin | PluginFactory)[];
@@ -75,6 +76,7 @@ export type StreamEvent =
   | (Extract<RunEvent, { type: "run_end" }> & { readonly receipt: Receipt })
   | (Extract<RunEvent, { type: "run_error" }> & { readonly receipt: Receipt });
 
+/** An assembled runtime: runs and streams agents, with the receipt of each. */
 export interface Caveman {
   readonly kernel: Kernel;
   /** @throws CavemanRunError with the receipt when the run fails; a stop is a normal result. */

@@ -7,6 +7,7 @@ const codingOptions = schema.object({
     schema.string({ minLength: 1, description: "The folder whose files and commands the preset brings as tools." }),
   ),
 });
+/** Options of the preset `coding`. */
 export type CodingOptions = Infer<typeof codingOptions>;
 
 /**

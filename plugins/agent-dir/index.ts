@@ -17,6 +17,7 @@ export { agentDirErrors } from "./errors.ts";
 /** Folders of subagents within subagents. The root is depth 0. */
 export const MAX_DEPTH = 8;
 
+/** An agent that was read from a directory. */
 export interface LoadedAgent {
   readonly agent: AgentDefinition;
   /** The run options that its agent.ts declares: budget, breakers and those under `run`. */

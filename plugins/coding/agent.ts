@@ -8,6 +8,7 @@ import { CODING_INSTRUCTIONS, OBSERVE_ONLY } from "./instructions.ts";
 /** Tools over a workspace, and how what they started is ended: what `shellTools()` gives. */
 export type WorkspaceTools = readonly Tool[] & { close(): Promise<void> };
 
+/** What the definition of a coding agent is made from. */
 export interface CodingDefinitionOptions {
   /** The folder the agent works in: its real path, as `workspaceOf` gives it. */
   readonly workspace: string;
@@ -23,8 +24,10 @@ export interface CodingDefinitionOptions {
   /** Declared memory, for the memory plugin. */
   readonly memory?: object;
 }
+/** How the model sees its tools. */
 export type ToolMode = "direct";
 
+/** A coding agent over one folder. */
 export interface CodingAgent {
   readonly definition: AgentDefinition;
   /** Real path of the folder it works in. */

@@ -16,6 +16,7 @@ const DEPTH = 6;
 const NAMED = 50;
 const PASSED_OVER = /^(\..*|node_modules|dist|build|target|vendor|coverage)$/;
 
+/** What the AGENTS.md files of a repository add to a definition. */
 export interface AgentsMd {
   readonly contexts: readonly Context[];
   /** What a person should know: files that were cut or refused. */
@@ -24,6 +25,7 @@ export interface AgentsMd {
   readonly files: readonly string[];
 }
 
+/** Reads the AGENTS.md files from the repository's root down to the workspace. What is cut or refused is a notice. */
 export async function readAgentsMd(workspace: string): Promise<AgentsMd> {
   const root = await repositoryRoot(workspace);
   const notices: string[] = [];

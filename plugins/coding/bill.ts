@@ -3,6 +3,7 @@ import { add, type Money, money, ZERO } from "../../catalog/money.ts";
 import type { Run } from "../../kernel/index.ts";
 import "../services.ts";
 
+/** What runs used and cost. Inferred: list prices times reported usage. */
 export interface Bill {
   /** Attempts that were sent. */
   readonly calls: number;

@@ -5,7 +5,9 @@
  */
 import type { RunOptions } from "../../kernel/index.ts";
 
+/** Asks a person about a call: the run option `approve`. */
 export type Approve = NonNullable<RunOptions["approve"]>;
+/** What a person is asked about. */
 export type ApprovalRequest = Parameters<Approve>[0];
 
 export class Grants {

@@ -47,6 +47,7 @@ const Session = Type.Object(
   { additionalProperties: false },
 );
 export type SavedSession = Static<typeof Session>;
+/** A saved session, as a list shows it. */
 export interface SessionEntry {
   readonly id: string;
   readonly title: string;

@@ -7,6 +7,7 @@ import type { Approve } from "./grants.ts";
 import type { SessionEvent } from "./session-events.ts";
 import type { SavedSession, SessionFile } from "./session-file.ts";
 
+/** Options of `startSession`. */
 export interface SessionOptions {
   /** Runs the turns; with the plugins `receipt`, `pricing` and `policy`. */
   readonly kernel: Kernel;

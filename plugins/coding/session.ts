@@ -23,6 +23,7 @@ import { dollars, type SessionOptions, type Start } from "./session-options.ts";
 
 type Receipt = ReturnType<Receipts["receiptOf"]>;
 
+/** Options of one turn. */
 export interface TurnOptions {
   readonly signal?: AbortSignal;
   /** Over the session's own, for this turn. */
@@ -42,6 +43,7 @@ export interface CodingTurn {
 
 const TITLE_CHARACTERS = 80;
 
+/** Turns over one conversation, one at a time, with their bill and a person's approvals; saved after each. */
 export class CodingSession {
   readonly agent: CodingAgent;
   readonly notices: string[] = [];

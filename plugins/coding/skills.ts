@@ -26,6 +26,7 @@ export interface Skill {
   readonly description: string;
   readonly folder: string;
 }
+/** What the Agent Skills of a repository add to a definition. */
 export interface Skills {
   readonly contexts: readonly Context[];
   readonly tools: readonly Tool[];
@@ -33,6 +34,7 @@ export interface Skills {
   readonly names: readonly string[];
 }
 
+/** Reads the Agent Skills of a workspace. A wrong one is left out with a notice. */
 export async function readSkills(workspace: string, folders: readonly string[] = SKILL_FOLDERS): Promise<Skills> {
   const skills = new Map<string, Skill>();
   const notices: string[] = [];

@@ -5,7 +5,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Check, checkJson } from "../../kernel/index.ts";
 
+/** Names the capsule's format. */
 export const CONTEXT_SUMMARY_SCHEMA = "cave.context-summary.v2";
+/** The number in that name, as facts and receipts carry it. */
 export const CONTEXT_SUMMARY_SCHEMA_VERSION = 2;
 
 const text = (maxLength = 8_000) => Type.String({ maxLength });
@@ -21,6 +23,7 @@ const Anchor = Type.Object({
   /** Anchors of the capsule before that these words replace. */
   supersedes: Type.Optional(list(said(128))),
 });
+/** The capsule. Unknown fields are dropped when one is read. */
 export const ContextSummarySchema = Type.Object({
   schema: Type.Literal(CONTEXT_SUMMARY_SCHEMA),
   generation: Type.Integer({ minimum: 1 }),
@@ -36,7 +39,9 @@ export const ContextSummarySchema = Type.Object({
   sources: list(Type.Object({ id: said(128), sha256: digest })),
   critical_anchors: list(Anchor),
 });
+/** A capsule that was read. */
 export type ContextSummary = Static<typeof ContextSummarySchema>;
+/** What the user committed the work to, in the user's own words. */
 export type ContextAnchor = Static<typeof Anchor>;
 
 /** Characters of an answer that are read at all. */

@@ -22,6 +22,7 @@ export interface CompactionFixture {
   readonly keepRecentTokens?: number;
   readonly pinnedUserTokens?: number;
 }
+/** One summary the harness asks for. */
 export interface SummarizerRequest {
   /** The part of the conversation that leaves. */
   readonly messages: readonly ModelMessage[];
@@ -33,12 +34,14 @@ export interface SummarizerRequest {
 }
 /** Answers with what the model wrote. */
 export type ContextCompactionSummarizer = (request: SummarizerRequest) => string | Promise<string>;
+/** How often and how large. */
 export interface HarnessOptions {
   /** Default 1. */
   readonly repetitions?: number;
   readonly maxTokens?: number;
   readonly signal?: AbortSignal;
 }
+/** What a summariser did with a fixture. Shares run from 0 to 1. */
 export interface ContextCompactionReport {
   readonly fixture: string;
   readonly repetitions: number;

@@ -2,6 +2,7 @@
 import { CONTEXT_SUMMARY_SCHEMA, type ContextAnchor } from "./capsule.ts";
 import type { UserSource } from "./sources.ts";
 
+/** What a capsule must cover. */
 export interface SummaryRequest {
   /** Of the capsule to write: one more than the one before. */
   readonly generation: number;

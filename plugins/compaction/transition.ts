@@ -6,6 +6,7 @@ import { checkJson, illegality, type Message } from "../../kernel/index.ts";
 import { type ContextSummary, ContextSummarySchema } from "./capsule.ts";
 import type { UserSource } from "./sources.ts";
 
+/** A capsule that asks to take the place of the one before, and what it is checked against. */
 export interface ContextSummaryTransition {
   /** The capsule that is superseded. */
   readonly prior?: ContextSummary | undefined;

@@ -47,6 +47,7 @@ const structuralTokens = (text: string): number => Math.ceil(Buffer.byteLength(t
 /** Stores a result's full text and says how it is read back; undefined leaves the result as it is. */
 type Persist = (result: ToolResult, fullText: string) => PageBack | undefined;
 
+/** Options of one clearing pass. */
 export interface ContextEditOptions {
   /** Clearing begins when the estimate of the context exceeds this many tokens. */
   readonly budgetTokens: number;

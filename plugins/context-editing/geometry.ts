@@ -33,6 +33,7 @@ export interface ContextWindowOverlay {
   readonly autoCompactTokens?: number;
 }
 
+/** The window that decides when to clear, in tokens. */
 export interface TriggerWindowResolution {
   /** `autoCompactTokens ?? contextTokens ?? contextWindow`, never above the physical window; NaN when none is known. */
   readonly window: number;

@@ -3,6 +3,7 @@ import { type TProperties, Type } from "@sinclair/typebox";
 import { CavemanError } from "../../kernel/index.ts";
 import type { ContextWindowOverlay } from "./geometry.ts";
 
+/** Options of the plugin and of the run option `contextEditing`. */
 export interface ContextEditingOptions extends ContextWindowOverlay {
   /** `cc` (default) clears at the frontier; `off` clears only when a call does not fit. */
   readonly machine?: "cc" | "off";

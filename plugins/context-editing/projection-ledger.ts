@@ -22,10 +22,12 @@ export interface ClearedOccurrence {
   readonly groupCount: number;
   readonly fp: OccurrenceFingerprint;
 }
+/** What was cleared, by place in the conversation. */
 export interface ClearedProjectionLedger {
   entries: Map<string, ClearedOccurrence>;
 }
 
+/** A ledger without entries. */
 export const createClearedProjectionLedger = (): ClearedProjectionLedger => ({ entries: new Map() });
 
 /**

@@ -4,6 +4,7 @@ import { errors } from "./errors.ts";
 
 defineErrors(errors);
 
+/** What `memory()` gives: the memory an agent declares. */
 export interface MemoryDeclaration {
   readonly kind: "memory";
   readonly namespace: string;
@@ -13,6 +14,7 @@ export interface MemoryDeclaration {
   readonly provenance: "local";
   readonly consent: "local_only";
 }
+/** What `memory()` takes. */
 export interface MemoryOptions {
   readonly namespace: string;
   /** `<n>m`, `<n>h` or `<n>d`. Default `30d`. */

@@ -1,6 +1,7 @@
 /** Recall by meaning, when an adapter gives vectors. They are kept normalised, one signed byte a dimension. */
 import { CavemanError, describe } from "../../kernel/index.ts";
 
+/** Gives texts as vectors, so that recall finds by meaning too. */
 export interface EmbeddingAdapter {
   /** Names the model: vectors of different models are never compared. */
   readonly model: string;

@@ -62,6 +62,7 @@ export interface SearchOptions {
   readonly depth?: number;
 }
 
+/** The memory of one tenant, agent and namespace. */
 export class MemoryEngine {
   readonly scope: Required<MemoryScope>;
   readonly recallBudget: number;

@@ -1,6 +1,7 @@
 /** What a recall gives: the best hits that fit its tokens, and the text that shows them to a model. */
 import { handleOfText, type MemoryRecord, type Relation } from "./record.ts";
 
+/** A memory that answers a query. */
 export interface MemoryHit {
   readonly id: string;
   /** The text, or its beginning when it alone is larger than the budget. */
@@ -15,6 +16,7 @@ export interface MemoryHit {
   readonly via?: { readonly relation: Relation; readonly id: string };
 }
 
+/** The hits of a query, within its tokens. */
 export interface Recall {
   readonly hits: readonly MemoryHit[];
   readonly namespace: string;

@@ -7,6 +7,7 @@ export const handleOfText = (text: string): string => `ccr_${sha256(text).slice(
 export const RELATIONS = ["relates_to", "supersedes", "contradicts", "derived_from"] as const;
 export type Relation = (typeof RELATIONS)[number];
 
+/** One version of a remembered fact. */
 export interface MemoryRecord {
   /** `mem_` and 16 hex digits. */
   readonly id: string;
@@ -22,6 +23,7 @@ export interface MemoryRecord {
   readonly state: "active" | "superseded" | "expired";
 }
 
+/** That one record stands in a relation to another. */
 export interface MemoryLink {
   readonly from: string;
   readonly relation: Relation;

@@ -17,6 +17,7 @@ export interface Found {
   readonly score: number;
 }
 
+/** Where the records of one scope are kept. Safe for several processes; times are epoch milliseconds. */
 export interface MemoryStorage {
   /** Keeps entries. The text of an active record is kept once: it is renewed instead. */
   add(entries: readonly Entry[]): Awaitable<readonly MemoryRecord[]>;

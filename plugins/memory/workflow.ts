@@ -1,6 +1,7 @@
 /** Memory for a host that is not this runtime: text before a turn, the answer after it. */
 import type { MemoryEngine } from "./engine.ts";
 
+/** Memory around the turns of another host. */
 export interface MemoryWorkflow {
   /** What was recalled for the turn before, as text to put before the user's; undefined when nothing was. Never waits. */
   beforeTurn(userText: string): string | undefined;
@@ -9,6 +10,7 @@ export interface MemoryWorkflow {
   close(): Promise<void>;
 }
 
+/** A workflow over an engine, which it closes at the end. */
 export function createMemoryWorkflow(engine: MemoryEngine, sessionId: string): MemoryWorkflow {
   let user = "";
   return {
