@@ -337,6 +337,24 @@ describe("the gauge", () => {
     expect(sizes[1]).toBeGreaterThan(13_050);
     expect(sizes[1]).toBeLessThan(13_110);
   });
+  test("counts instructions and tools before any report", async () => {
+    const sizeWith = async (instructions: string, description: string): Promise<number> => {
+      const definition = agent({
+        id: "a",
+        instructions,
+        model: scripted([]),
+        tools: [tool({ name: "look", description, input, effect: "read", execute: () => "x" })],
+      });
+      const { run, close } = await createKernel({ plugins: [providers, contextEditing] }).open(definition);
+      const { tokens } = run.service(ContextGauge).sizeOf(run.transcript.view, undefined);
+      await close();
+      return tokens;
+    };
+    const least = await sizeWith("Be brief.", "Looks.");
+    // Four bytes a token.
+    expect((await sizeWith("Be brief.".padEnd(40_009, "!"), "Looks.")) - least).toBe(10_000);
+    expect((await sizeWith("Be brief.", "Looks.".padEnd(20_006, "!"))) - least).toBe(5_000);
+  });
   test("counts by the tokenizer where the model has one, and says what the figure is", async () => {
     const seen: ContextSize[] = [];
     const identity = { backend: "b", revision: "r", digest: "", exactness: "exact", surface: "text" } as const;
