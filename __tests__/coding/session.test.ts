@@ -4,7 +4,11 @@ import { describe, expect, jest, test } from "@jest/globals";
 import { toNumber } from "../../catalog/money.ts";
 import { createCodingAgent, runCodingTurn } from "../../cli/code/index.ts";
 import { CavemanRunError } from "../../index.ts";
-import { listSessions } from "../../plugins/coding/index.ts";
+import { createKernel, agent as define } from "../../kernel/index.ts";
+import { billOf, listSessions } from "../../plugins/coding/index.ts";
+import { policy, pricing, receipt, shell } from "../../plugins/index.ts";
+import { scripted } from "../../plugins/testing.ts";
+import { models } from "../support/harness.ts";
 import { bash, listening, saidByUser, sessionIn, workspace, write } from "./workspaces.ts";
 
 jest.setTimeout(60_000);
@@ -53,6 +57,30 @@ describe("a coding agent", () => {
     [{ outputCaps: { bash: 1 } }, "cave_option_invalid"],
   ])("refuses %j", (options, code) => {
     expect(() => createCodingAgent(options)).toThrow(expect.objectContaining({ code }));
+  });
+});
+
+describe("a kernel of one's own", () => {
+  const all = [models, receipt, pricing, policy, shell];
+
+  test.each(["receipt", "pricing", "policy", "shell"])("without %s starts no session, and says so", async (name) => {
+    await using folder = await workspace();
+    const kernel = createKernel({ plugins: all.filter(({ pluginName }) => pluginName !== name) });
+    await expect(sessionIn(folder.path, scripted([{ text: "x" }]), { kernel })).rejects.toMatchObject({
+      code: "cave_plugin_missing",
+      detail: { expected: `plugin ${name}` },
+    });
+    expect(await readdir(folder.path)).toEqual([]);
+  });
+
+  test("without prices has a bill that is unpriced, not free", async () => {
+    const model = scripted([{ text: "x", usage: { input: 10, output: 1 } }]);
+    const { run, done } = createKernel({ plugins: [models] }).start(
+      define({ id: "a", instructions: "i", model }),
+      "go",
+    );
+    await done;
+    expect(billOf(run)).toMatchObject({ calls: 1, inputTokens: 10, unpriced: true });
   });
 });
 

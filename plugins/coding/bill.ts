@@ -57,7 +57,12 @@ export const cacheShareOf = ({ cacheReadTokens, inputTokens }: Bill): number | u
 export function billOf(run: Run): Bill {
   const { ledger, children } = run;
   let bill = NOTHING;
-  for (const { usage, sent, simulated, basis } of ledger.of("call.settled")) {
+  const priced = new Set<string>();
+  for (const { callId, attempt, picoUsd, unpriced } of ledger.of("call.priced")) {
+    priced.add(`${callId} ${attempt}`);
+    bill = plus(bill, { ...NOTHING, spent: money(BigInt(picoUsd)), unpriced });
+  }
+  for (const { callId, attempt, usage, sent, simulated, basis } of ledger.of("call.settled")) {
     if (!sent) continue;
     bill = plus(bill, {
       ...NOTHING,
@@ -67,11 +72,11 @@ export function billOf(run: Run): Bill {
       cacheReadTokens: usage.cacheRead,
       cacheWriteTokens: usage.cacheWrite,
       reasoningTokens: usage.reasoning,
+      // A kernel without the pricing plugin prices nothing, and what has no price is not free.
+      unpriced: !priced.has(`${callId} ${attempt}`),
       simulated,
       bounded: basis === "bound" || basis === "partial",
     });
   }
-  for (const { picoUsd, unpriced } of ledger.of("call.priced"))
-    bill = plus(bill, { ...NOTHING, spent: money(BigInt(picoUsd)), unpriced });
   return children.reduce((sum, child) => plus(sum, billOf(child)), bill);
 }

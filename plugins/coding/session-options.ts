@@ -9,7 +9,7 @@ import type { SavedSession, SessionFile } from "./session-file.ts";
 
 /** Options of `startSession`. */
 export interface SessionOptions {
-  /** Runs the turns; with the plugins `receipt`, `pricing` and `policy`. */
+  /** Runs the turns; with the plugins `receipt`, `pricing`, `policy` and `shell`. */
   readonly kernel: Kernel;
   /** Run options of every turn. */
   readonly run?: RunOptions;

@@ -11,12 +11,23 @@ import { SessionFile, sessionId } from "./session-file.ts";
 import { dollars, type SessionOptions, type Start } from "./session-options.ts";
 import { readSkills, SKILL_FOLDERS } from "./skills.ts";
 
+/** Without them a session has no bill, or nobody who is asked before something acts. */
+const NEEDED: readonly string[] = ["receipt", "pricing", "policy", "shell"];
+
 /**
  * Starts a session, or takes up a saved one.
- * @throws CavemanError `cave_coding_session_unknown`, `cave_coding_session_invalid`, `cave_option_invalid`.
+ * @throws CavemanError `cave_coding_session_unknown`, `cave_coding_session_invalid`, `cave_option_invalid`,
+ * `cave_plugin_missing`.
  */
 export async function startSession(codingAgent: CodingAgent, options: SessionOptions): Promise<CodingSession> {
-  const { resume, save = true } = options;
+  const { kernel, resume, save = true } = options;
+  for (const name of NEEDED)
+    if (!kernel.plugins.some((plugin) => plugin.name === name))
+      throw new CavemanError("cave_plugin_missing", {
+        place: "the kernel of a coding session",
+        expected: `plugin ${name}`,
+        received: kernel.plugins.map((plugin) => plugin.name).join(", ") || "none",
+      });
   const workspace = workspaceOf(codingAgent.workspace);
   if (options.maxUsd !== undefined) dollars(options.maxUsd);
   const opened =
