@@ -9,6 +9,7 @@ import {
   type Row,
   withRows,
 } from "../../catalog/index.ts";
+import { type Fault, readRow } from "../../catalog/read.ts";
 import { CavemanError, type Usage } from "../../kernel/index.ts";
 import type { Price, PricedModel, Pricing } from "../services.ts";
 
@@ -16,20 +17,8 @@ const basisOf = (basis: PriceBasis): "public_catalog" | "private" =>
   basis === "private_rates" ? "private" : "public_catalog";
 
 /** @throws CavemanError `cave_price_rows_invalid`. */
-export function priceList(rows: readonly Row[]): Pricing {
-  for (const [index, row] of rows.entries()) {
-    if (
-      typeof row?.provider !== "string" ||
-      typeof row.model !== "string" ||
-      !Array.isArray(row.prices) ||
-      !Array.isArray(row.aliases)
-    )
-      throw new CavemanError("cave_price_rows_invalid", {
-        place: `pricing.rows[${index}]`,
-        expected: "a row with provider, model, prices and aliases",
-        received: typeof row,
-      });
-  }
+export function priceList(given: readonly Row[]): Pricing {
+  const rows = checked(given);
   // The catalog is read when the first price is asked for.
   let known: Catalog | undefined;
   const prices = (): Catalog => (known ??= rows.length > 0 ? withRows(catalog(), rows) : catalog());
@@ -66,4 +55,22 @@ export function priceList(rows: readonly Row[]): Pricing {
       return isPriced(bound) ? { pico: bound.cost, basis: basisOf(bound.basis) } : { unpriced: bound.unpriced };
     },
   };
+}
+
+/** Rates come from a config file or another program: read field by field, since a wrong one would be a wrong price. */
+function checked(given: readonly unknown[]): Row[] {
+  const refuse = (place: string, message: string): never => {
+    throw new CavemanError("cave_price_rows_invalid", { place, message: `Private rates cannot be read: ${message}` });
+  };
+  if (!Array.isArray(given)) return refuse("pricing.rows", `expected a list of rows, got ${typeof given}`);
+  const faults: Fault[] = [];
+  const rows = given.flatMap((row: unknown, index): Row[] => {
+    const entry = `pricing.rows[${index}]`;
+    const read = readRow(row, entry, { sources: [], verified_at: "", provenance: { source: "user", entry } }, faults);
+    // Whatever a row says of its origin, its rates are the user's.
+    return read ? [{ ...read, provenance: { ...read.provenance, source: "user" } }] : [];
+  });
+  const [first] = faults;
+  if (first) refuse(first.where, first.message + (faults.length > 1 ? ` (and ${faults.length - 1} more)` : ""));
+  return rows;
 }

@@ -252,6 +252,30 @@ describe("a budget", () => {
     expect(run.ledger.of("call.priced")).toMatchObject([{ picoUsd: "23000000", priceBasis: "private" }]);
     expect(closed(run)?.spent).toBe("23000000");
   });
+  test("rates of one's own need no more than what they price, and are private wherever they say they come from", async () => {
+    const own = { provider: "Acme", model: "one", prices: { input: 2, output: "3" } };
+    for (const row of [own, { ...own, provenance: { source: "overlay", entry: "x" } }]) {
+      const kernel = createKernel({ plugins: [models, pricing({ rows: [row as never] })] });
+      const { run } = await go(
+        of(scripted([{ text: "hi", usage: { input: 10, output: 1 } }], { as: "acme/one" })),
+        {},
+        kernel,
+      );
+      expect(run.ledger.of("call.priced")).toMatchObject([{ picoUsd: "23000000", priceBasis: "private" }]);
+    }
+  });
+  test.each([
+    [5, "pricing.rows", "a list of rows"],
+    [[null], "pricing.rows[0]", "a mapping"],
+    [[{ model: "one", prices: { input: 2 } }], "pricing.rows[0].provider", "a text"],
+    [[{ provider: "acme", model: "one", prices: { input: -2 } }], "pricing.rows[0].prices", "-2"],
+    [[{ provider: "acme", model: "one", prices: { inputt: 2 } }], "pricing.rows[0].prices", "inputt"],
+  ])("rates that cannot be read are refused at assembly, with their place: %j", (rows, place, said) => {
+    const refused = (): unknown => createKernel({ plugins: [pricing({ rows: rows as never })] });
+    expect(refused).toThrow(expect.objectContaining({ code: "cave_price_rows_invalid" }));
+    expect(refused).toThrow(place);
+    expect(refused).toThrow(said);
+  });
   test("a provider that bills more than could be bounded breaches the cap: the real amount is booked, nothing more goes out", async () => {
     const { run, outcome } = await go(
       of(scripted([caller("echo", { input: 100_000, output: 10 }), { text: "never" }], HAIKU), [echo]),
