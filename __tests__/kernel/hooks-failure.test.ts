@@ -2,7 +2,9 @@ import { describe, expect, test } from "@jest/globals";
 import {
   agent,
   createKernel,
+  defineErrors,
   definePlugin,
+  defineService,
   type HookName,
   type PluginKernel,
   schema,
@@ -266,6 +268,30 @@ describe("assembly names both sides of what is wrong", () => {
     expect(() => createKernel({ plugins: [s("x"), s("y")] })).toThrow(
       /cave_service_duplicate.*plugin y|cave_service_duplicate.*y/,
     );
+  });
+  test("one code with two meanings", () => {
+    const row = (meaning: string) => ({ cave_test_two_meanings: { meaning, remedy: "None." } });
+    defineErrors(row("This."));
+    expect(() => defineErrors(row("This."))).not.toThrow(); // a module that is loaded twice says the same
+    expect(() => defineErrors(row("That."))).toThrow(/cave_error_code_duplicate.*cave_test_two_meanings/);
+  });
+  test("a service that nobody provides, when it is asked for", async () => {
+    const { outcome } = await runWith((k) =>
+      k.hooks.beforeCall.tap({ name: "bad", guard: true }, ({ run }) => void run.service(defineService("nowhere"))),
+    );
+    expect(outcome.error).toMatchObject({ code: "cave_service_missing", detail: { received: "nowhere" } });
+  });
+  test("two executors for one call: the second is an error, and the tool does not run", async () => {
+    const executor = async (): Promise<never> => {
+      throw new Error("must not run");
+    };
+    const { run, outcome } = await runWith((k) => {
+      for (const name of ["bad:first", "bad:second"])
+        k.hooks.admitTool.tap({ name, stage: "place" }, (call) => void call.executor(executor));
+    });
+    expect(outcome.stopReason).toBe("complete");
+    expect(run.ledger.of("tool.denied")).toMatchObject([{ name: "echo", code: expect.stringMatching(/^cave_/) }]);
+    expect(JSON.stringify(run.transcript.view.messages.map(({ value }) => value))).toContain("cave_executor_duplicate");
   });
   test("nothing can be tapped or provided once the kernel is frozen", () => {
     let late: (() => void) | undefined;
