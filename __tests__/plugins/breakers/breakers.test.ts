@@ -1,8 +1,18 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { agent, createKernel, definePlugin, illegality, type Run, type RunOptions, schema, type Tool, tool } from "../../../kernel/index.ts";
-import { createConversation } from "../../../plugins/conversation/index.ts";
+import {
+  agent,
+  createKernel,
+  definePlugin,
+  illegality,
+  type Run,
+  type RunOptions,
+  schema,
+  type Tool,
+  tool,
+} from "../../../kernel/index.ts";
 import { breakers } from "../../../plugins/breakers/index.ts";
+import { createConversation } from "../../../plugins/conversation/index.ts";
 import { type Script, scripted } from "../../../plugins/providers/scripted/index.ts";
 import { models } from "../../support/harness.ts";
 import { play, type Step } from "./worlds.ts";
