@@ -1,7 +1,18 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createCaveman } from "../../../index.ts";
-import { agent, createKernel, definePlugin, Message, type ModelMessage, type Plugin, type RunOptions, schema, tool, View } from "../../../kernel/index.ts";
+import {
+  agent,
+  createKernel,
+  definePlugin,
+  Message,
+  type ModelMessage,
+  type Plugin,
+  type RunOptions,
+  schema,
+  tool,
+  View,
+} from "../../../kernel/index.ts";
 import { createConversation } from "../../../plugins/conversation/index.ts";
 import { compare, newestUser, type Request } from "../../../plugins/prefix/epoch.ts";
 import { prefix } from "../../../plugins/prefix/index.ts";
