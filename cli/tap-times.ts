@@ -1,7 +1,8 @@
 /** What each tap took in the last run of a folder: written by `caveman run`, shown by `caveman plugins`. */
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TapInfo } from "../kernel/hooks.ts";
+import { makeFolder } from "../plugins/private-file.ts";
 
 export interface TapTime {
   readonly hook: string;
@@ -25,7 +26,7 @@ export async function keepTapTimes(dir: string, runId: string, taps: readonly Ta
     taps: taps.map(({ hook, name, calls, totalMs }) => ({ hook, name, calls, totalMs })),
   };
   try {
-    await mkdir(join(dir, ".caveman"), { recursive: true, mode: 0o700 });
+    makeFolder(join(dir, ".caveman"));
     await writeFile(`${file}.${process.pid}`, JSON.stringify(account), { mode: 0o600 });
     await rename(`${file}.${process.pid}`, file);
   } catch {

@@ -26,15 +26,21 @@ export function preparePrivateFile(path: string, companions: readonly string[], 
   for (const each of [path, ...companions]) checkFile(each, unsafe);
 }
 
+/** Checks the file, its folder and its companions, and makes none of them. @throws what `unsafe` gives. */
+export function checkPrivateFile(path: string, companions: readonly string[], unsafe: Unsafe): void {
+  checkFolder(dirname(path), unsafe);
+  for (const each of [path, ...companions]) checkFile(each, unsafe);
+}
+
 /**
- * Makes a folder, 0700, and those above it. Level by level: where a file system takes no folders at all, as /proc, the
- * recursive call of Node never ends.
+ * Makes a folder and those above it, private unless told otherwise. Level by level: where a file system takes no folders
+ * at all, as /proc, the recursive call of Node never ends.
  */
-export function makeFolder(folder: string): void {
+export function makeFolder(folder: string, mode = 0o700): void {
   if (existsSync(folder)) return;
-  if (dirname(folder) !== folder) makeFolder(dirname(folder));
+  if (dirname(folder) !== folder) makeFolder(dirname(folder), mode);
   try {
-    mkdirSync(folder, { mode: 0o700 });
+    mkdirSync(folder, { mode });
   } catch (error) {
     if (systemCode(error) !== "EEXIST") throw error;
   }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { caveman, folder, install, node, ROOT } from "./caveman.ts";
@@ -58,5 +58,19 @@ describe("init", () => {
     expect(await readdir(join(dir.path, "full"))).toEqual(["mine.txt"]);
     expect((await caveman(["init", "full/mine.txt"], { cwd: dir.path })).code).toBe(2);
     expect((await readdir(dir.path)).filter((name) => name.startsWith(".caveman-init"))).toEqual([]);
+  });
+
+  test("makes the folders above its target for everyone its user lets in", async () => {
+    await using dir = await folder();
+    expect((await caveman(["init", "a/b/shop"], { cwd: dir.path })).code).toBe(0);
+    const mode = async (path: string) => (await stat(join(dir.path, path))).mode & 0o777;
+    expect([await mode("a"), await mode("a/b")]).toEqual([await mode("a/b/shop"), await mode("a/b/shop")]);
+  });
+
+  test("where no folder can be made it fails, and does not wait for ever", async () => {
+    if (process.platform !== "linux") return;
+    const failed = await caveman(["init", "/proc/nowhere/deep/shop"]);
+    expect(failed.code).not.toBe(0);
+    expect(failed.err).toContain("cave_init_failed");
   });
 });

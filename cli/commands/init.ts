@@ -2,6 +2,7 @@
 import { chmod, mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { asCaveman, CavemanError } from "../../kernel/errors.ts";
+import { makeFolder, systemCode } from "../../plugins/private-file.ts";
 import { type Args, EXIT, text } from "../command.ts";
 import "../errors.ts";
 import { packageVersion } from "../package.ts";
@@ -25,7 +26,7 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
 /** All files or none: a reader never sees half a project, and nothing of the user's is replaced. */
 async function write(target: string, files: Readonly<Record<string, string>>): Promise<void> {
   const present = await readdir(target).catch((cause: unknown) => {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
+    if (systemCode(cause) === "ENOENT") return undefined;
     throw new CavemanError("cave_init_not_empty", {
       place: target,
       expected: "a new or empty directory",
@@ -41,7 +42,7 @@ async function write(target: string, files: Readonly<Record<string, string>>): P
     });
   let staged: string | undefined;
   try {
-    await mkdir(dirname(target), { recursive: true });
+    makeFolder(dirname(target), 0o777);
     staged = await mkdtemp(join(dirname(target), ".caveman-init-"));
     for (const [file, content] of Object.entries(files)) {
       await mkdir(dirname(join(staged, file)), { recursive: true });

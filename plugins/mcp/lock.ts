@@ -2,10 +2,11 @@
  * Accepted tool definitions. The lock file holds the digest of each and is meant to be committed; beside it a file of
  * pending ones holds what was seen and refused, so that a person accepts exactly what was shown.
  */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { CavemanError, checkJson, describe } from "../../kernel/index.ts";
+import { makeFolder, systemCode } from "../private-file.ts";
 import type { Definition } from "./definition.ts";
 
 const Digest = Type.String({ pattern: "^[0-9a-f]{64}$" });
@@ -141,7 +142,7 @@ function read<S extends TSchema>(path: string, shape: S): Static<S> | undefined 
 function write(path: string, value: unknown): void {
   const half = `${path}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`;
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path), 0o777); // the lock is committed with the project, so its folder is like any other
     writeFileSync(half, `${JSON.stringify(value, null, 2)}\n`, { flag: "wx" });
     renameSync(half, path);
   } catch (error) {
@@ -149,8 +150,3 @@ function write(path: string, value: unknown): void {
     throw new CavemanError("cave_mcp_lock_unwritable", { place: path, received: systemCode(error) ?? describe(error) });
   }
 }
-
-const systemCode = (error: unknown): string | undefined =>
-  typeof error === "object" && error !== null && "code" in error && typeof error.code === "string"
-    ? error.code
-    : undefined;

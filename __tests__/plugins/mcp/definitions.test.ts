@@ -8,6 +8,7 @@ import { definePlugin, sha256 } from "../../../kernel/index.ts";
 import { compression } from "../../../plugins/compression/index.ts";
 import { commands } from "../../../plugins/mcp/commands.ts";
 import { cleanText, exposedName, readDefinition, tellApart } from "../../../plugins/mcp/definition.ts";
+import { LockFile } from "../../../plugins/mcp/lock.ts";
 import { effectOf } from "../../../plugins/mcp/options.ts";
 import { capped, readResult } from "../../../plugins/mcp/result.ts";
 import { policy } from "../../../plugins/policy/index.ts";
@@ -55,6 +56,14 @@ describe("a definition is pinned when it is first used", () => {
     await cli(world, "accept", "s");
     expect((await world.run(calls())).tools).toEqual([]);
     expect((await cli(world, "list"))[0]).toContain("Third.");
+  });
+
+  test("a lock in a place that takes no folders is an error, and no endless wait", () => {
+    if (process.platform !== "linux") return;
+    const lock = new LockFile("/proc/nowhere/deep/mcp.lock.json");
+    const seen = readDefinition("s", { name: "pay", description: "Pays.", inputSchema: { type: "object" } });
+    if ("why" in seen) throw new Error(seen.why);
+    expect(() => lock.learn([seen], [])).toThrow("cave_mcp_lock_unwritable");
   });
 
   test("a tool that a known server adds waits; the order it lists in does not matter", async () => {
