@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { CavemanError } from "../../kernel/index.ts";
-import { checkPrivateFile, preparePrivateFile } from "./private-file.ts";
+import { checkPrivateFile, preparePrivateFile, type Unsafe } from "../private-file.ts";
 
 /** Result codes of SQLite, without their extensions. */
 const BUSY = 5;
@@ -30,12 +30,14 @@ export function storeError(error: unknown, path: string): CavemanError {
   });
 }
 
+const unsafe: Unsafe = (place, expected, received) =>
+  new CavemanError("cave_recovery_store_unsafe", { place, expected, received });
 const companions = (path: string): string[] => [`${path}-wal`, `${path}-shm`, `${path}-journal`];
 
 /** Opens the store for reading and writing, making it when it is missing. @throws CavemanError. */
 export function openForWriting(path: string, maxBytes: number, busyMs: number): DatabaseSync {
   try {
-    preparePrivateFile(path, companions(path));
+    preparePrivateFile(path, companions(path), unsafe);
     const database = connect(path, false, busyMs);
     try {
       patiently(busyMs, () => walMode(database));
@@ -57,7 +59,7 @@ export function openForWriting(path: string, maxBytes: number, busyMs: number): 
 export function openForReading(path: string, busyMs: number): DatabaseSync | undefined {
   if (!existsSync(path)) return undefined;
   try {
-    checkPrivateFile(path, companions(path));
+    checkPrivateFile(path, companions(path), unsafe);
     return readable(path, busyMs);
   } catch (error) {
     throw storeError(error, path);
