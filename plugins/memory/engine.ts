@@ -160,12 +160,16 @@ export class MemoryEngine {
   } = {}): Promise<readonly MemoryRecord[]> {
     return this.#storage.list({ limit, inactive, at: this.#now() });
   }
-  /** The whole text of an id or a recovery handle. @throws CavemanError `cave_memory_unknown`. */
-  async recover(name: string): Promise<string> {
+  /** The whole record of an id or a recovery handle, in whatever state. @throws CavemanError `cave_memory_unknown`. */
+  async read(name: string): Promise<MemoryRecord> {
     const at = this.#now();
     const record = name.startsWith("mem_") ? await this.#storage.get(name, at) : await this.#storage.byHandle(name, at);
     if (!record) throw new CavemanError("cave_memory_unknown", { received: name.slice(0, 80) });
-    return record.text;
+    return record;
+  }
+  /** The whole text of an id or a recovery handle. @throws CavemanError `cave_memory_unknown`. */
+  async recover(name: string): Promise<string> {
+    return (await this.read(name)).text;
   }
 
   /** Gives what an earlier turn's look-up found, as text for the model, and starts this turn's. Never waits. */

@@ -10,7 +10,7 @@ export interface MemoryHit {
   readonly score: number;
   /** Epoch milliseconds. */
   readonly createdAt: number;
-  /** Set when the text was cut: recovers it whole. */
+  /** Set when the text was cut: recovers it whole, as its id does. */
   readonly recoveryHandle?: string;
   /** Set when it was not found by the query but stands in relation to a hit. */
   readonly via?: { readonly relation: Relation; readonly id: string };
@@ -78,7 +78,7 @@ export function shown(hits: readonly MemoryHit[], namespace: string): string {
   const lines = hits.map(({ id, text, createdAt, recoveryHandle, via }) => {
     const day = new Date(createdAt).toISOString().slice(0, 10);
     const said = text.replace(/<(?=\/?recalled_memory)/gi, "‹").replace(/\s*\n\s*/g, " ⏎ ");
-    return `- (${id}, ${day}${via ? `, ${via.relation} ${via.id}` : ""}${recoveryHandle ? `, whole: ${recoveryHandle}` : ""}) ${said}`;
+    return `- (${id}, ${day}${via ? `, ${via.relation} ${via.id}` : ""}${recoveryHandle ? ", cut, whole by this id" : ""}) ${said}`;
   });
   return [
     `<recalled_memory namespace="${namespace}" basis="inferred">`,

@@ -12,6 +12,7 @@ import {
 } from "../../../kernel/index.ts";
 import { createConversation } from "../../../plugins/conversation/index.ts";
 import { memory, memoryPlugin } from "../../../plugins/memory/index.ts";
+import { shown } from "../../../plugins/memory/recall.ts";
 import { type ScriptedModel, type ScriptStep, scripted } from "../../../plugins/providers/scripted/index.ts";
 import { Tokenizer } from "../../../plugins/services.ts";
 import { tokens } from "../../../plugins/tokens/index.ts";
@@ -97,6 +98,45 @@ describe("an agent that declares memory", () => {
     expect(results[0]).toContain("cave_memory_secret_refused");
     expect(results[0]).not.toContain("hunter2");
     expect(results[1]).toContain("cave_memory_unknown");
+  });
+
+  test("reads a record whole by the id of a cut hit, one that was replaced too, and none by no argument", async () => {
+    using at = folder();
+    const long = `The runbook of the migration: ${"step by step, with care. ".repeat(200)}`.trim();
+    const engine = engineIn(at.path, { recallBudget: 200 });
+    const { id } = await engine.remember(long);
+    const recalled = shown((await engine.search("runbook migration")).hits, "notes");
+    expect(recalled).toContain(`(${id}, 2025-06-15, cut, whole by this id)`);
+    expect(recalled).not.toContain("ccr_");
+    const read = { toolCalls: [{ name: "cave_memory_search", input: { id } }] };
+    const { results } = await go(
+      definition(
+        scripted([
+          search("runbook migration"),
+          read,
+          remember("No runbook any more", { supersedes: id }),
+          read,
+          { toolCalls: [{ name: "cave_memory_search", input: { id: "mem_0000000000000000" } }] },
+          { toolCalls: [{ name: "cave_memory_search", input: {} }] },
+          say("Read."),
+        ]),
+      ),
+      "go",
+      { memory: { engine } },
+    );
+    const [cut, whole, replaced, after] = results.slice(0, 4).map((each) => JSON.parse(each) as { id: string });
+    expect(cut).toMatchObject({ hits: [{ id, truncated: true }] });
+    expect(whole).toEqual({
+      id,
+      text: long,
+      created_at: "2025-06-15T15:06:40.000Z",
+      basis: "inferred",
+      namespace: "notes",
+    });
+    expect(after).toEqual({ ...whole, state: "superseded", superseded_by: replaced?.id });
+    expect(results[4]).toContain("cave_memory_unknown");
+    expect(results[5]).toContain("cave_tool_arguments_invalid");
+    await engine.close();
   });
 
   test("that uses none of it opens no file, and starts nothing in the background", async () => {
