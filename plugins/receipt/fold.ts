@@ -138,7 +138,7 @@ function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Fo
         atCall: fact.atCall,
       })),
     breakers: breakersOf(facts, denomination, tools.declared),
-    compactions: compactionsOf(facts, prices),
+    compactions: compactionsOf(facts, prices, unpricedIn(settled, calls)),
     ...(rewrites.length > 0 ? { rewrites } : {}),
     ...(resume ? { resume: resumeOf(resume, denomination) } : {}),
     ...detailsOf(facts, { declared: tools.declared, costOf: (callId) => costOf(callId, prices) }),
@@ -294,7 +294,11 @@ function breakersOf(facts: FactsOf, denomination: Denomination, declared: Readon
   });
 }
 
-function compactionsOf(facts: FactsOf, prices: Prices): ReceiptCompaction[] {
+/** Calls of which some attempt has no price. `calls` are the rows of `settled`, in its order. */
+const unpricedIn = (settled: readonly Fact<"call.settled">[], calls: readonly ReceiptCall[]): ReadonlySet<CallId> =>
+  new Set(settled.flatMap(({ callId }, index) => (calls[index]?.unpriced ? [callId] : [])));
+
+function compactionsOf(facts: FactsOf, prices: Prices, unpriced: ReadonlySet<CallId>): ReceiptCompaction[] {
   const working = settledOf(facts).filter((fact) => fact.sent && fact.purpose !== "summary");
   return facts("compaction.settled").map((fact, index) => {
     const after = working.filter((call) => call.seq > fact.seq).length;
@@ -311,6 +315,7 @@ function compactionsOf(facts: FactsOf, prices: Prices): ReceiptCompaction[] {
       cacheState: fact.cacheState,
       meteredCost: usdOf(spent),
       meteredBasis: "measured",
+      ...(fact.summaryCall !== undefined && unpriced.has(fact.summaryCall) ? { unpriced: true } : {}),
       modeledNetTokens: (fact.preTokens - fact.postTokens) * after - (after > 0 ? fact.postTokens : 0),
       modeledBasis: "modeled",
       workingCallsAfter: after,

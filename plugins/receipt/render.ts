@@ -185,7 +185,7 @@ function compactionsOf(receipt: Receipt): string[] {
   if (receipt.compactions.length > 0)
     return receipt.compactions.map(
       (one) =>
-        `${one.tier} · ${grouped(one.preTokens)} → ${tokens(one.postTokens)} · modeled net ${signed(one.modeledNetTokens)} tokens`,
+        `${one.tier} · ${grouped(one.preTokens)} → ${tokens(one.postTokens)} · modeled net ${signed(one.modeledNetTokens)} tokens${one.unpriced ? " · summary unpriced" : ""}`,
     );
   const rewrites = receipt.rewrites ?? [];
   return rewrites.length === 0

@@ -71,8 +71,11 @@ const Compaction = closed({
   pinnedSegmentIds: Type.Array(Type.String()),
   elidedSegmentDigests: Type.Array(digest()),
   cacheState: oneOf("warm", "cold", "unknown"),
-  meteredCost: amount("What the summary call cost, in USD; 0 when there was none or it is unpriced."),
+  meteredCost: amount("What the summary call cost, in USD; 0 when there was none. Without what is unpriced."),
   meteredBasis: oneOf("measured"),
+  unpriced: Type.Optional(
+    Type.Literal(true, { description: "The summary call, or an attempt of it, has no price: meteredCost is a floor." }),
+  ),
   modeledNetTokens: Type.Integer({
     description: "(preTokens − postTokens) × workingCallsAfter, less postTokens once if any call followed.",
   }),

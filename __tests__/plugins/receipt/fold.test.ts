@@ -277,6 +277,32 @@ test("a compaction is charged its summary call and credited the calls after it",
   });
 });
 
+test.each([
+  ["priced", ["s"], [USD], undefined],
+  ["priced, with an attempt that has no price", ["s", "s"], ["unpriced", USD], true],
+  ["not in the catalog", ["s"], ["unpriced"], true],
+  ["without a pricing plugin", ["s"], [undefined], true],
+  ["none", ["other"], ["unpriced"], undefined],
+] as const)("a compaction whose summary is %s", (_, ids, prices, unpriced) => {
+  const run = new HandRun();
+  for (const [index, id] of ids.entries()) {
+    const pico = prices[index];
+    run.call({ id, attempt: index + 1, purpose: "summary", ...(pico === undefined ? {} : { pico }) });
+  }
+  run.ledger.append("compaction.settled", {
+    tier: "summarized",
+    preTokens: 8_000,
+    postTokens: 3_000,
+    pinnedSegmentIds: [],
+    elidedSegmentDigests: [],
+    cacheState: "warm",
+    ...(ids[0] === "s" ? { summaryCall: "s" as CallId } : {}),
+  });
+  const [row] = accepted(foldReceipt(run.end())).compactions;
+  expect(row?.unpriced).toBe(unpriced);
+  expect(row?.meteredCost).toBe(prices.some((pico) => pico === USD) ? 1 : 0);
+});
+
 test("what came before a resume is in the totals once", () => {
   const run = new HandRun().call({ input: 5, pico: USD });
   run.ledger.append("run.resumed", {

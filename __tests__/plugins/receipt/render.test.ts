@@ -152,8 +152,11 @@ test("a long row goes on under its value and a path stays whole", () => {
   ).toBe(true);
 });
 
-test("compactions in tokens say what they are thought to have saved", () => {
-  const run = new HandRun().call({ id: "s", purpose: "summary" });
+test.each([
+  [1_000n, ""],
+  ["unpriced", " · summary unpriced"],
+] as const)("compactions in tokens say what they are thought to have saved, with a summary at %s", (pico, end) => {
+  const run = new HandRun().call({ id: "s", purpose: "summary", pico });
   run.ledger.append("compaction.settled", {
     tier: "summarized",
     preTokens: 8_000,
@@ -164,6 +167,6 @@ test("compactions in tokens say what they are thought to have saved", () => {
     summaryCall: "s" as CallId,
   });
   expect(renderReceipt(foldReceipt(run.call().end()))).toContain(
-    "compactions    summarized · 8,000 → 3,000 tokens · modeled net +2,000 tokens",
+    `compactions    summarized · 8,000 → 3,000 tokens · modeled net +2,000 tokens${end}\n`,
   );
 });
