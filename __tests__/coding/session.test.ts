@@ -61,6 +61,20 @@ describe("a coding agent", () => {
 });
 
 describe("a kernel of one's own", () => {
+  test.each([{ rules: [] }, { approvalTimeoutMs: 1_000 }, { writeReceipts: false }])(
+    "is not taken together with %j, which it would ignore",
+    async (option) => {
+      await using folder = await workspace();
+      const kernel = createKernel({ plugins: [models, receipt(), pricing(), policy(), shell()] });
+      const model = scripted([{ text: "x" }]);
+      await expect(sessionIn(folder.path, model, { kernel, ...option })).rejects.toMatchObject({
+        code: "cave_option_invalid",
+        message: expect.stringContaining(`startCodingSession().${Object.keys(option)[0]}`),
+      });
+      await expect(sessionIn(folder.path, model, { kernel, rules: undefined } as never)).resolves.toBeDefined();
+    },
+  );
+
   const all = [models, receipt, pricing, policy, shell];
 
   test.each(["receipt", "pricing", "policy", "shell"])("without %s starts no session, and says so", async (name) => {

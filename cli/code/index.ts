@@ -1,5 +1,5 @@
 /** The coding agent as a library: the documented functions, put together from the plugins and the terminal session. */
-import { CavemanRunError, type Kernel } from "../../index.ts";
+import { CavemanError, CavemanRunError, type Kernel } from "../../index.ts";
 import {
   type CodingAgent,
   type CodingDefinitionOptions,
@@ -73,11 +73,22 @@ export function createCodingAgent(options: CodingAgentOptions = {}): CodingAgent
 export type StartOptions = Omit<SessionOptions, "kernel"> &
   RuntimeOptions & { /** Default: the coding plugins. */ readonly kernel?: Kernel };
 
-/** Starts a session over a coding agent, or takes up a saved one with `resume`. */
-export function startCodingSession(agent: CodingAgent, options: StartOptions = {}): Promise<CodingSession> {
+/**
+ * Starts a session over a coding agent, or takes up a saved one with `resume`.
+ * @throws CavemanError `cave_option_invalid` for an option that the given kernel would ignore; and what `startSession` does.
+ */
+export async function startCodingSession(agent: CodingAgent, options: StartOptions = {}): Promise<CodingSession> {
   const { kernel, rules, approvalTimeoutMs, writeReceipts, ...session } = options;
-  const runtime = { rules, approvalTimeoutMs, writeReceipts };
-  return startSession(agent, { ...session, kernel: kernel ?? codingKernel(given(runtime)) });
+  const runtime = given({ rules, approvalTimeoutMs, writeReceipts });
+  const [ignored] = Object.keys(runtime);
+  // A rule that is never asked would be taken for one that protects.
+  if (kernel !== undefined && ignored !== undefined)
+    throw new CavemanError("cave_option_invalid", {
+      place: `startCodingSession().${ignored}`,
+      expected: `${ignored} or a kernel of your own, whose plugins decide it`,
+      received: "both",
+    });
+  return startSession(agent, { ...session, kernel: kernel ?? codingKernel(runtime) });
 }
 
 /** One turn. @throws CavemanRunError with the receipt when it fails; a stop by a guard is a normal result. */
