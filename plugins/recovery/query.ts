@@ -88,13 +88,15 @@ function termsOf(text: string): string[] {
 
 /** Words, and where a name is joined of several (`rate_limit`, `rateLimit`), its parts beside the whole of it. */
 function* wordsOf(text: string): Generator<string> {
-  for (const [word] of text.matchAll(/[\p{L}\p{N}\p{M}_]+/gu)) {
+  for (const [word] of text.matchAll(WORD)) {
     yield word.toLowerCase();
     if (!JOINED.test(word)) continue;
     const parts = word.split(JOINT).filter((part) => part !== "");
     if (parts.length > 1 || parts[0] !== word) for (const part of parts) yield part.toLowerCase();
   }
 }
+/** Bounded, because a run of millions of letters would exhaust the stack of the matcher; a longer word is taken in pieces. */
+const WORD = /[\p{L}\p{N}\p{M}_]{1,256}/gu;
 /** What may hold a joint at all: most words do not. */
 const JOINED = /_|\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}|\p{N}\p{Lu}\p{Ll}/u;
 const JOINT = /_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
