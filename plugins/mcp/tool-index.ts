@@ -67,7 +67,7 @@ function wordsOf(text: string): string[] {
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, "$1 $2")
     .normalize("NFKC")
     .toLowerCase();
-  return (parted.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) =>
+  return (parted.match(/[\p{L}\p{N}]{1,256}/gu) ?? []).map((word) =>
     word.length > 3 ? word.replace(/(?<=[^s])s$/, "") : word,
   );
 }
