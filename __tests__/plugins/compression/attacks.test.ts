@@ -83,16 +83,19 @@ test("time grows with the input and not with its square", async () => {
       (_, i) =>
         `2026-11-30 08:00:00 INFO user ${(i * 7_919).toString(36)} opened page ${(i * 104_729).toString(36)} in ${i % 90} ms`,
     ).join("\n");
-    await quickly(input);
-    const { user } = process.cpuUsage();
-    await quickly(input);
-    return process.cpuUsage().user - user;
+    let least = Number.POSITIVE_INFINITY;
+    // The less of two: what else the machine does only ever adds.
+    for (let run = 0; run < 2; run++) {
+      const { user } = process.cpuUsage();
+      await quickly(input);
+      least = Math.min(least, process.cpuUsage().user - user);
+    }
+    return least;
   };
-  await cost(2_000);
-  const [small, large] = [await cost(4_000), await cost(32_000)];
-  // Eight times the lines; a square would cost 64 times as much.
-  expect(large / small).toBeLessThan(32);
-});
+  const [small, large] = [await cost(2_000), await cost(32_000)];
+  // 16 times the lines; a square would cost 256 times as much.
+  expect(large / small).toBeLessThan(128);
+}, 60_000);
 
 test("an aborted call gives the input back and stores nothing", async () => {
   const { text, report, store } = await shrink(LOG, { signal: AbortSignal.abort() });

@@ -395,7 +395,9 @@ describe("properties", () => {
   test("a cut result fits, is valid text, and states exactly what is missing", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", minLength: 200, maxLength: 900 }), fc.boolean(), (text, lines) => {
-        const whole = lines ? text.replaceAll(/(.{20})/gu, "$1\n") : text;
+        // A result may hold the sign itself; here it stands for a character that was cut in two.
+        const clean = text.replaceAll("\uFFFD", "?");
+        const whole = lines ? clean.replaceAll(/(.{20})/gu, "$1\n") : clean;
         const cut = capped(whole, 100);
         if (Buffer.byteLength(whole) <= 100) return expect(cut).toBe(whole);
         expect(cut).not.toContain("\uFFFD");

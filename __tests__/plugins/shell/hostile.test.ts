@@ -58,7 +58,8 @@ describe("read_file", () => {
     expect(await read("sparse-text.txt")).toMatch(
       /^1\tneedle in the first line\n2\tand another\n.*binary from line 1002 on, not shown\]$/s,
     );
-    expect(Date.now() - started).toBeLessThan(5_000);
+    // A safety limit; that it stopped is in the answer.
+    expect(Date.now() - started).toBeLessThan(30_000);
   });
   test("a huge line is cut, its length said", async () => {
     expect(await read("huge-line.txt")).toBe(
