@@ -3,8 +3,6 @@
  * bytes of length and then the body. It holds nothing that the tool in it must not have: the host believes no frame
  * more than it would believe the tool's own result. The intrinsics it needs later are taken before the tool's code is loaded.
  */
-import { read, writeSync } from "node:fs";
-import { deserialize } from "node:v8";
 import { CavemanError, describe, type InnerAgent, type InnerTool, isAgent, loaded } from "./definition.ts";
 
 interface Start {
@@ -36,6 +34,9 @@ type Message =
       readonly message?: string;
     };
 
+// An import of either would read all that it exports, and with it load the streams: a quarter of the worker's start.
+const { read, writeSync } = process.getBuiltinModule("node:fs");
+const { deserialize } = process.getBuiltinModule("node:v8");
 const { stringify } = JSON;
 const { from: bytesOf, concat, byteLength } = Buffer;
 const { exit } = process;
