@@ -77,7 +77,7 @@ export const sandbox = definePlugin({
         expected: "a path or a file URL",
         received: typeof entryPath,
       });
-    environment(sandboxProfile);
+    if (sandboxProfile !== undefined) environment(sandboxProfile);
     return wantsWorkers(run) ? trees.get(run)?.open(run, signal) : undefined;
   },
   apply(kernel, { fixture = false, startAhead = true, memoryMb = MEMORY_MB, scratchMb = SCRATCH_MB }) {
