@@ -154,7 +154,7 @@ function build(): CorpusInput {
     "[ERROR] Failed to execute goal org.apache.maven.plugins:maven-compiler-plugin:3.13.0:compile (default-compile) on project ledger-core: Compilation failure",
   );
   say(
-    "[ERROR] /home/runner/work/shop/ledger-core/src/main/java/com/acme/ledger/Booking.java:[88,23] incompatible types: long cannot be converted to Money",
+    "[ERROR] /srv/build/shop/ledger-core/src/main/java/com/acme/ledger/Booking.java:[88,23] incompatible types: long cannot be converted to Money",
   );
   say("##[error]Process completed with exit code 1.");
   return {
