@@ -1,7 +1,7 @@
 /** The public face of the kernel. */
 export * from "./contract.ts";
 export * from "./definition.ts";
-export { sha256 } from "./digest.ts";
+export { canonicalJson, sha256 } from "./digest.ts";
 export { asCaveman, CavemanError, codeOf, defineErrors, describe, type ErrorDetail, type ErrorRow, errorCodes, errorRow, nearest } from "./errors.ts";
 export { HOOKS, type HookFacade, type HookFacades, type HookName, STAGES, type Stage, type TapFn, type TapInfo, type TapOptions } from "./hooks.ts";
 export { createKernel, defineService, type Kernel, type KernelOptions, type Started, systemClock } from "./kernel.ts";

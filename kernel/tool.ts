@@ -1,7 +1,7 @@
 /** The life of one tool call: arguments, admission, slots, execution, output. */
 import type { Denial, Hold, HoldSpec, OutputStage, Run, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
 import type { Tool, ToolContext } from "./definition.ts";
-import { sha256 } from "./digest.ts";
+import { canonicalJson, sha256 } from "./digest.ts";
 import { asCaveman, CavemanError, codeOf, describe } from "./errors.ts";
 import { type HoldCount, Holds } from "./holds.ts";
 import { type HookSet, isDenial, isThenable } from "./hooks.ts";
@@ -134,7 +134,7 @@ function readArguments(call: Pending, tool: Tool | undefined, raw: unknown): Pro
 
 /** Most reads that one call of the model may have started ahead. */
 const MOST_AHEAD = 8;
-const keyOf = ({ name, input }: Pending): string => `${name} ${stable(input)}`;
+const keyOf = ({ name, input }: Pending): string => `${name} ${canonicalJson(input)}`;
 
 /**
  * Starts a literal read ahead of its turn. Denied when its tool acts, spawns or has nested tools, and when a tap would wait
@@ -243,9 +243,9 @@ class Finished {
     this.#result = outcome.isError ? textOf(outcome.output) : raw;
     if (typeof raw === "string" && raw.length > LARGE) void this.resultDigest;
   }
-  get argsDigest(): string { return sha256(stable(this.#input)); }
+  get argsDigest(): string { return sha256(canonicalJson(this.#input)); }
   get resultDigest(): string {
-    this.#digest ??= sha256(this.isError ? (this.#result as string) : stable(this.#result));
+    this.#digest ??= sha256(this.isError ? (this.#result as string) : canonicalJson(this.#result));
     this.#result = undefined;
     return this.#digest;
   }
@@ -338,17 +338,3 @@ const failure = (call: ToolCall, code: string, message: string): ToolOutcome => 
 
 /** The text of an output, as the model reads it. */
 export const textOf = (output: ToolOutput): string => ("value" in output ? (typeof output.value === "string" ? output.value : JSON.stringify(output.value)) : (output.type === "execution-denied" ? (output.reason ?? "") : ""));
-
-/** JSON with sorted keys; what JSON cannot write counts by its kind. */
-function stable(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
-  try {
-    return JSON.stringify(value, (_key, part: unknown) => {
-      if (typeof part === "bigint") return `${part}n`;
-      if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
-      return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
-    }) ?? "undefined";
-  } catch (error) {
-    return `unserialisable: ${describe(error)}`;
-  }
-}

@@ -1,5 +1,5 @@
 /** What tools are given and give, held so that two can be compared, and digested only when state or a fact needs it. */
-import { sha256 } from "../../kernel/index.ts";
+import { canonicalJson, sha256 } from "../../kernel/index.ts";
 
 export { sha256 };
 
@@ -32,15 +32,9 @@ export class Content {
   }
 }
 
-/** A value as JSON with sorted keys; what JSON cannot write counts by its kind. */
-function canonical(value: unknown): string {
-  if (typeof value === "string") return `s${value}`;
-  try {
-    return `j${(flat(value) ? JSON.stringify(value) : JSON.stringify(value, sorted)) ?? "undefined"}`;
-  } catch {
-    return "unserialisable";
-  }
-}
+/** Equal values in one form; a text is not the value it spells. */
+const canonical = (value: unknown): string =>
+  typeof value === "string" ? `s${value}` : `j${flat(value) ? JSON.stringify(value) : canonicalJson(value)}`;
 
 /** Most arguments are a few plain fields already in order: their JSON needs no sorting. */
 function flat(value: unknown): boolean {
@@ -52,10 +46,4 @@ function flat(value: unknown): boolean {
     last = key;
   }
   return true;
-}
-
-function sorted(_key: string, part: unknown): unknown {
-  if (typeof part === "bigint") return `${part}n`;
-  if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
-  return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
