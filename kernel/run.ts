@@ -221,16 +221,11 @@ export class RunImpl implements Host, ToolHost {
       ...(end.output !== undefined && !error ? { output: end.output } : {}), ...(error ? { error } : {}),
     });
     this.outcome = draft();
-    const run = this;
-    const settlement: Settlement & { fail(error: CavemanError): void } = {
-      run, signal: settling,
-      get outcome() { return run.outcome as Outcome; },
-      fail(failure) {
-        if (error) return;
-        error = failure;
-        run.outcome = draft();
-      },
-    };
+    const settlement = new Settling(this, (failure) => {
+      if (error) return;
+      error = failure;
+      this.outcome = draft();
+    });
     try {
       await this.hooks.fire("settle", settlement);
     } catch (fault) {
@@ -246,6 +241,16 @@ export class RunImpl implements Host, ToolHost {
     this.emit(error ? { type: "run_error", code: error.code, message: error.message, result: this.outcome } : { type: "run_end", result: this.outcome });
     return this.outcome;
   }
+}
+
+/** What taps see of the end. A class, because V8 keeps what the accessor of a literal closes over until the next full collection. */
+class Settling implements Settlement {
+  readonly run: RunImpl; readonly signal = settling; readonly fail: (error: CavemanError) => void;
+  constructor(run: RunImpl, fail: (error: CavemanError) => void) {
+    this.run = run;
+    this.fail = fail;
+  }
+  get outcome(): Outcome { return this.run.outcome as Outcome; }
 }
 
 const told = new WeakMap<Tool, ModelTool>();

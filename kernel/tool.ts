@@ -258,23 +258,15 @@ function perform(call: Pending, tool: Tool, input: unknown): unknown {
   if (call.recorded) return call.recorded(input);
   const early = adopted(call);
   if (early) return early;
-  // Made when the tool first looks at its signal: most never do.
-  let limit: AbortController | undefined;
-  const signal = (): AbortSignal => {
-    if (call.stop) return call.stop.signal;
-    if (!limit) {
-      limit = new AbortController();
-      if (run.signal.aborted) limit.abort(run.signal.reason);
-    }
-    return limit.signal;
-  };
-  const context: ToolContext = { get signal() { return signal(); }, toolCallId: call.toolCallId, call: (name, value) => nested(call, name, value) };
+  const stop = call.stop ?? new AbortController();
+  const { signal } = stop;
+  const context: ToolContext = { signal, toolCallId: call.toolCallId, call: (name, value) => nested(call, name, value) };
   if (tool.subagent && !call.executorOf) return spawned(call, tool, input);
-  const answer = call.executorOf ? call.executorOf(input, signal()) : tool.execute(input, context);
+  const answer = call.executorOf ? call.executorOf(input, signal) : tool.execute(input, context);
   if (!isThenable(answer)) return answer;
   const late = (): CavemanError => new CavemanError("cave_tool_timeout", { place: `tool ${tool.name}`, expected: `an answer within ${tool.timeoutMs} ms`, received: "none" });
-  return race(answer, call.stop ? abortable(call.stop.signal) : run, tool.timeoutMs, late).catch((error) => {
-    (call.stop ?? limit)?.abort(error);
+  return race(answer, call.stop ? abortable(signal) : run, tool.timeoutMs, late).catch((error) => {
+    stop.abort(error);
     throw error;
   });
 }
