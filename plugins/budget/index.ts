@@ -4,7 +4,7 @@
  * `budgetController`, `onBudgetExhausted`, `assumeMeteredCredential`.
  */
 import { Type } from "@sinclair/typebox";
-import { type Denial, definePlugin, type Run, type SettledCall, type ToolCall } from "../../kernel/index.ts";
+import { type Denial, definePlugin, defineService, type SettledCall, type ToolCall } from "../../kernel/index.ts";
 import { DollarHolds, Pricing } from "../services.ts";
 import { admit, heldIn, holdOf, OWNER } from "./admission.ts";
 import type { BudgetController } from "./controller.ts";
@@ -49,7 +49,8 @@ const limits = {
   ),
   maxCostUsd: Type.Optional(Type.Unsafe<number>({ description: "dollars; running out is an error" })),
 };
-const states = new WeakMap<Run, State>();
+/** The state of a run, for what is asked outside of `apply`. */
+const Money = defineService<State | undefined>("budget.state");
 const carved = new WeakMap<ToolCall, Carved>();
 
 export const budget = definePlugin({
@@ -71,23 +72,22 @@ export const budget = definePlugin({
   errors,
   after: ["pricing"],
   controls: (run) => {
-    const state = states.get(run);
+    const state = run.find(Money);
     return {
       root_budget: state ? (state.plan.failing ? "legacy_usd" : state.plan.denomination) : "absent",
       child_spend: state ? `${state.plan.denomination}_pre_call` : "unknown",
     };
   },
-  prepare: (run) => states.get(run)?.open(),
+  prepare: (run) => run.find(Money)?.open(),
   apply(kernel, options) {
-    const stateOf = kernel.perRun((run) => {
+    const stateOf = kernel.perRun((run): State | undefined => {
       const { parent, spawnedBy } = run;
-      const state = parent
-        ? childState(run, states.get(parent), spawnedBy, spawnedBy && carved.get(spawnedBy))
-        : rootState(run, options);
+      if (!parent) return rootState(run, options);
+      const state = childState(run, stateOf(parent), spawnedBy, spawnedBy && carved.get(spawnedBy));
       if (spawnedBy) carved.delete(spawnedBy); // a wallet pays for one child
-      if (state) states.set(run, state);
       return state;
     });
+    kernel.provide(Money, stateOf);
 
     kernel.provide(DollarHolds, (run) => ({
       heldIn: (holds) => (stateOf(run)?.plan.denomination === "usd" ? heldIn(holds) : undefined),

@@ -54,12 +54,9 @@ export const compaction = definePlugin({
   controls: ({ options }) => ({ compaction: options.compaction === false ? "absent" : "active" }),
   apply(kernel, options) {
     const defaults = checked(options, "plugin compaction options");
-    const lives = new WeakMap<Run, Live>();
-    const liveOf = kernel.perRun((run) => {
+    const liveOf = kernel.perRun((run): Live => {
       settingsOf(run.options, defaults); // a wrong option is refused before anything starts
-      const live: Live = { purse: new Purse(run, run.parent && lives.get(run.parent)?.purse) };
-      lives.set(run, live);
-      return live;
+      return { purse: new Purse(run, run.parent && liveOf(run.parent).purse) };
     });
     const stateOf = kernel.perConversation("compaction", SavedState, (_run, saved) => new CompactionState(saved));
 

@@ -97,16 +97,9 @@ export const contextEditing = definePlugin({
     };
     const ledgerOf = kernel.perConversation("context-editing", SavedLedger, (_run, saved) => ledgerFrom(saved));
     const gaugeOf = kernel.perRun((run) => new Gauge(run, settingsOf(run)));
-    const editors = new WeakMap<Run, Editor>();
-    const editorOf = (run: Run): Editor => {
-      let editor = editors.get(run);
-      if (!editor)
-        editors.set(
-          run,
-          (editor = new Editor(run, settingsOf(run), gaugeOf(run), ledgerOf(run), run.service(Originals))),
-        );
-      return editor;
-    };
+    const liveOf = kernel.perRun((): { editor?: Editor } => ({}));
+    const editorOf = (run: Run): Editor =>
+      (liveOf(run).editor ??= new Editor(run, settingsOf(run), gaugeOf(run), ledgerOf(run), run.service(Originals)));
     kernel.provide(ContextGauge, gaugeOf);
     kernel.provide(Originals, (run) => new RunOriginals(run));
 

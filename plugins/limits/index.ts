@@ -4,7 +4,7 @@
  * its own calls.
  */
 import { Type } from "@sinclair/typebox";
-import { CavemanError, definePlugin, type Run, type RunOptions } from "../../kernel/index.ts";
+import { CavemanError, definePlugin, defineService, type Run, type RunOptions } from "../../kernel/index.ts";
 import { Deadline } from "./deadline.ts";
 
 declare module "../../kernel/contract.ts" {
@@ -42,7 +42,8 @@ const keys = {
   ),
   maxToolCalls: Type.Optional(Type.Unsafe<number>({ description: "tool calls of one run", default: MAX_TOOL_CALLS })),
 };
-const states = new WeakMap<Run, State>();
+/** The state of a run, for what is asked outside of `apply`. */
+const Limits = defineService<State>("limits.state");
 
 function positive(value: unknown, code: string, place: string): number {
   if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
@@ -52,7 +53,7 @@ function positive(value: unknown, code: string, place: string): number {
 function stateFor(run: Run, defaults: Options): State {
   const { options } = run;
   const deadlineMs = options.deadlineMs ?? defaults.deadlineMs;
-  const inherited = run.parent && states.get(run.parent)?.deadline;
+  const inherited = run.parent?.find(Limits)?.deadline;
   const at =
     inherited?.at ??
     (deadlineMs === undefined
@@ -111,15 +112,12 @@ export const limits = definePlugin({
   controls: (run) => ({
     model_calls: "active",
     tool_calls: "active",
-    deadline: states.get(run)?.deadline ? "active" : "absent",
+    deadline: run.find(Limits)?.deadline ? "active" : "absent",
   }),
-  prepare: (run) => states.get(run)?.deadline?.start(),
+  prepare: (run) => run.find(Limits)?.deadline?.start(),
   apply(kernel, options) {
-    const stateOf = kernel.perRun((run) => {
-      const state = stateFor(run, options);
-      states.set(run, state);
-      return state;
-    });
+    const stateOf = kernel.perRun((run) => stateFor(run, options));
+    kernel.provide(Limits, stateOf);
 
     kernel.hooks.reserve.tap({ name: "limits", stage: "check" }, (call) => {
       const state = stateOf(call.run);

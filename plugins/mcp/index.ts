@@ -5,7 +5,7 @@
  * `cave_search_tools` and `cave_call_tool`, and the command `caveman mcp`.
  */
 import { Type } from "@sinclair/typebox";
-import { definePlugin, type Run } from "../../kernel/index.ts";
+import { definePlugin, defineService, type Run } from "../../kernel/index.ts";
 import { errors } from "./errors.ts";
 import { Options, serverSpec } from "./options.ts";
 import type { Pool } from "./pool.ts";
@@ -37,7 +37,8 @@ interface Start {
   session: Session | undefined;
   prepare(): Promise<void>;
 }
-const starts = new WeakMap<Run, Start>();
+/** The start of a run, for what is asked outside of `apply`. */
+const Started = defineService<Start | undefined>("mcp.start");
 
 export const mcp = definePlugin({
   name: "mcp",
@@ -56,17 +57,17 @@ export const mcp = definePlugin({
     }),
   },
   errors,
-  controls: (run) => ({ mcp: starts.has(run) ? "active" : "absent" }),
-  prepare: (run) => starts.get(run)?.prepare(),
-  tools: (run) => starts.get(run)?.session?.tools ?? [],
+  controls: (run) => ({ mcp: run.find(Started) ? "active" : "absent" }),
+  prepare: (run) => run.find(Started)?.prepare(),
+  tools: (run) => run.find(Started)?.session?.tools ?? [],
   commands: () => import("./commands.ts"),
   apply(kernel, options) {
     const specs = Object.entries(options.servers).map(([name, server]) => serverSpec(name, server));
     let pool: Pool | undefined;
     const invited = ({ agent, depth, options: { mcp: own } }: Run): boolean =>
       own !== false && specs.length > 0 && (options.agents?.includes(agent.id) ?? depth === 0);
-    kernel.perRun((run) => {
-      if (!invited(run)) return;
+    const startOf = kernel.perRun((run): Start | undefined => {
+      if (!invited(run)) return undefined;
       const start: Start = {
         session: undefined,
         async prepare() {
@@ -77,8 +78,9 @@ export const mcp = definePlugin({
           await start.session.prepare(specs);
         },
       };
-      starts.set(run, start);
+      return start;
     });
-    kernel.hooks.settle.tap({ name: "mcp:close", stage: "work" }, ({ run }) => starts.get(run)?.session?.close());
+    kernel.provide(Started, startOf);
+    kernel.hooks.settle.tap({ name: "mcp:close", stage: "work" }, ({ run }) => startOf(run)?.session?.close());
   },
 });

@@ -4,7 +4,7 @@
  * the run option `memory` and `caveman mem`.
  */
 import { Type } from "@sinclair/typebox";
-import { definePlugin } from "../../kernel/index.ts";
+import { definePlugin, defineService } from "../../kernel/index.ts";
 import { errors } from "./errors.ts";
 import { type KeptEngines, type MemoryRunOption, memoryOfRun, type RunMemory } from "./run-memory.ts";
 import { memoryTools } from "./tools.ts";
@@ -28,17 +28,14 @@ export const memoryPlugin = definePlugin({
   errors,
   controls: (run) => ({ memory: run.agent.memory && run.options.memory !== false ? "active" : "absent" }),
   tools: (run) => {
-    const memory = memories.get(run);
+    const memory = run.find(Memory);
     return memory ? memoryTools(() => memory.engine()) : [];
   },
   commands: () => import("./commands.ts"),
   apply(kernel) {
     const kept: KeptEngines = new Map();
-    const memoryOf = kernel.perRun((run) => {
-      const memory = memoryOfRun(run, kept);
-      if (memory) memories.set(run, memory);
-      return memory;
-    });
+    const memoryOf = kernel.perRun((run) => memoryOfRun(run, kept));
+    kernel.provide(Memory, memoryOf);
 
     kernel.hooks.beforeCall.tap({ name: "memory:recall", stage: "shape" }, (call) => {
       // A summary is no turn: memory neither speaks nor moves on.
@@ -54,7 +51,8 @@ export const memoryPlugin = definePlugin({
   },
 });
 
-const memories = new WeakMap<object, RunMemory>();
+/** The memory of a run, for what is asked outside of `apply`. */
+const Memory = defineService<RunMemory | undefined>("memory.run");
 
 export { type MemoryDeclaration, type MemoryOptions, memory, memoryTTLMilliseconds } from "./declaration.ts";
 export { type EmbeddingAdapter, openAIEmbeddings } from "./embedding.ts";

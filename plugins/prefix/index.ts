@@ -108,12 +108,8 @@ export const prefix = definePlugin({
   controls: () => ({ cache_prefix: "active" }),
   apply(kernel, { hints }) {
     const stateOf = kernel.perConversation("prefix", SavedState, (run, saved) => new PrefixState(run, saved));
-    const guards = new WeakMap<Run, PrefixGuard>();
-    const guardOf = (run: Run): PrefixGuard => {
-      let guard = guards.get(run);
-      if (!guard) guards.set(run, (guard = new PrefixGuard(run, stateOf(run), hints)));
-      return guard;
-    };
+    const liveOf = kernel.perRun((): { guard?: PrefixGuard } => ({}));
+    const guardOf = (run: Run): PrefixGuard => (liveOf(run).guard ??= new PrefixGuard(run, stateOf(run), hints));
     kernel.hooks.beforeCall.tap({ name: "prefix:guard", stage: "guard", guard: true }, (call) =>
       guardOf(call.run).shape(call),
     );
@@ -123,6 +119,6 @@ export const prefix = definePlugin({
     kernel.hooks.afterUsage.tap({ name: "prefix:account", stage: "count" }, (settled) =>
       guardOf(settled.run).settle(settled),
     );
-    kernel.hooks.settle.tap({ name: "prefix:totals", stage: "work" }, ({ run }) => guards.get(run)?.close());
+    kernel.hooks.settle.tap({ name: "prefix:totals", stage: "work" }, ({ run }) => liveOf(run).guard?.close());
   },
 });

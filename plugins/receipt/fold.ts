@@ -40,25 +40,17 @@ interface Totals {
   unpriced: boolean;
   capBreached: boolean;
 }
-interface Folded {
+/** A receipt, and the exact sums its numbers were made of. */
+export interface Folded {
   readonly receipt: Receipt;
   readonly totals: Totals;
 }
 
-const foldedOf = new WeakMap<Receipt, Totals>();
+/** The receipt of a run and of every run below it. */
+export const foldReceipt = (run: Foldable): Receipt => fold(run, () => undefined).receipt;
 
-/** The receipt of a run and of every run below it. `made` may hand in a child's receipt that was folded before. */
-export function foldReceipt(run: Foldable, made: (child: Foldable) => Receipt | undefined = () => undefined): Receipt {
-  const { receipt, totals } = fold(run, (child) => {
-    const before = made(child);
-    const known = before && foldedOf.get(before);
-    return known && { receipt: before, totals: known };
-  });
-  foldedOf.set(receipt, totals);
-  return receipt;
-}
-
-function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Folded {
+/** Folds a run; `known` may hand in what was folded of a child before. */
+export function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Folded {
   const facts = factsOf(run.ledger);
   const children = run.children.map((child) => known(child) ?? fold(child, known));
   const prices = new Map(facts("call.priced").map((fact) => [attemptKey(fact), fact]));

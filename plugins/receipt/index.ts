@@ -5,7 +5,7 @@
 import { Type } from "@sinclair/typebox";
 import { asCaveman, definePlugin, type Run } from "../../kernel/index.ts";
 import { Receipts } from "../services.ts";
-import { type Foldable, foldReceipt } from "./fold.ts";
+import { type Foldable, type Folded, fold } from "./fold.ts";
 import { renderReceipt } from "./render.ts";
 import type { Receipt } from "./schema.ts";
 import { writeReceipt } from "./write.ts";
@@ -42,21 +42,21 @@ export const receipt = definePlugin({
     },
   },
   apply(kernel, options) {
-    const made = new WeakMap<object, Receipt>();
+    const madeOf = kernel.perRun((): { folded?: Folded } => ({}));
     // A guard that fails in the receipt stage changes how the run ended after its receipt was made; that one is made again.
-    const known = (run: Foldable): Receipt | undefined => {
-      const before = made.get(run);
-      return before?.stopReason === run.outcome?.stopReason ? before : undefined;
+    const known = (run: Foldable): Folded | undefined => {
+      const { folded } = madeOf(run as Run);
+      return folded?.receipt.stopReason === run.outcome?.stopReason ? folded : undefined;
     };
-    const receiptOf = (run: Run): Receipt => known(run) ?? foldReceipt(run, known);
+    const receiptOf = (run: Run): Receipt => (known(run) ?? fold(run, known)).receipt;
     kernel.provide(Receipts, () => ({ receiptOf }));
 
     kernel.hooks.settle.tap({ name: "receipt:write", stage: "receipt" }, ({ run, outcome }) => {
-      const built = foldReceipt(run, known);
-      made.set(run, built);
+      const folded = fold(run, known);
+      madeOf(run).folded = folded;
       // A child's receipt is part of its root's.
       if (run.parent === undefined && (run.options.printReceipt || options.write))
-        return hand(run, built, options.dir, outcome.startedAt);
+        return hand(run, folded.receipt, options.dir, outcome.startedAt);
     });
   },
 });

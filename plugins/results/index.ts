@@ -4,7 +4,7 @@
  * Owns the result policies, the service `StoredOutputs` and the tool `read_tool_output`.
  */
 import { type Static, Type } from "@sinclair/typebox";
-import { type Conversation, definePlugin, type Run } from "../../kernel/index.ts";
+import { type Conversation, definePlugin, defineService } from "../../kernel/index.ts";
 import { StoredOutputs } from "../services.ts";
 import { errors } from "./errors.ts";
 import { OutputStore } from "./output-store.ts";
@@ -54,10 +54,11 @@ const Options = Type.Object({
   }),
 });
 
-const states = new WeakMap<
-  Run,
-  { readonly store: OutputStore; readonly readTool: Static<typeof Options>["readTool"] }
->();
+/** Whose results a run keeps and how they are read, for what is asked outside of `apply`. */
+const Reading = defineService<{
+  readonly store: OutputStore;
+  readonly readTool: Static<typeof Options>["readTool"];
+}>("results.reading");
 
 export const results = definePlugin({
   name: "results",
@@ -65,7 +66,7 @@ export const results = definePlugin({
   options: Options,
   errors,
   tools(run) {
-    const state = states.get(run);
+    const state = run.find(Reading);
     if (!state || run.tools.has(READ_TOOL_OUTPUT) || state.readTool === "never") return [];
     const wanted = state.readTool === "always" ? run.tools.size > 0 : [...run.tools.values()].some(pages);
     return wanted ? [readToolOutput(state.store)] : [];
@@ -78,10 +79,10 @@ export const results = definePlugin({
       const shared = conversation && ofConversation.get(conversation);
       const store = shared ?? new OutputStore(kernel.clock);
       if (conversation && !shared) ofConversation.set(conversation, store);
-      states.set(run, { store, readTool: options.readTool });
       return store;
     });
     kernel.provide(StoredOutputs, storeOf);
+    kernel.provide(Reading, (run) => ({ store: storeOf(run), readTool: options.readTool }));
 
     const placement = new Placement(options.maxInlineBytes, options.maxPartBytes, storeOf);
     // What a composite tool calls goes to its code, not to the model.

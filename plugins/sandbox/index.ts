@@ -5,7 +5,7 @@
  * sources in `prepare`. Owns `entryPath` and `sandboxProfile`. Tools that plugins bring are the host's own and stay there.
  */
 import { Type } from "@sinclair/typebox";
-import { CavemanError, definePlugin, type Run } from "../../kernel/index.ts";
+import { CavemanError, definePlugin, defineService } from "../../kernel/index.ts";
 import { errors } from "./errors.ts";
 import { isPlaceable, modeOf, placeOf, treatAsFixture, wantsWorkers } from "./modes.ts";
 import type { ProbeReport } from "./probe.ts";
@@ -30,7 +30,8 @@ export const SCRATCH_MB = 64;
 /** Whether required mode holds on this machine: a real worker tries to get out. Never rejects. */
 export const probeSandbox = async (): Promise<ProbeReport> => (await import("./probe.ts")).probe();
 
-const trees = new WeakMap<Run, TreeWorkers>();
+/** The workers of a tree of runs, for what is asked outside of `apply`. */
+const Workers = defineService<TreeWorkers>("sandbox.workers");
 
 export const sandbox = definePlugin({
   name: "sandbox",
@@ -78,16 +79,14 @@ export const sandbox = definePlugin({
         received: typeof entryPath,
       });
     if (sandboxProfile !== undefined) environment(sandboxProfile);
-    return wantsWorkers(run) ? trees.get(run)?.open(run, signal) : undefined;
+    return wantsWorkers(run) ? run.find(Workers)?.open(run, signal) : undefined;
   },
   apply(kernel, { fixture = false, startAhead = true, memoryMb = MEMORY_MB, scratchMb = SCRATCH_MB }) {
     const workersOf = kernel.perRun((run): TreeWorkers => {
-      const workers =
-        (run.parent && trees.get(run.parent)) ?? new TreeWorkers({ ahead: startAhead, memoryMb, scratchMb });
-      trees.set(run, workers);
       if (fixture) treatAsFixture(run);
-      return workers;
+      return run.parent ? workersOf(run.parent) : new TreeWorkers({ ahead: startAhead, memoryMb, scratchMb });
     });
+    kernel.provide(Workers, workersOf);
     kernel.hooks.beforeCall.tap({ name: "sandbox:ahead", stage: "shape" }, ({ run, purpose, tools }) => {
       const may = purpose === "turn" && tools.length > 0 && run.agent.tools.some(isPlaceable);
       if (may && modeOf(run) === "required") workersOf(run).prestart();

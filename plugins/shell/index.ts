@@ -4,7 +4,7 @@
  * left). With `workspace` it brings the tools itself; without, it serves the `shellTools()` of definitions.
  */
 import { Type } from "@sinclair/typebox";
-import { CavemanError, definePlugin, type Run, type Tool } from "../../kernel/index.ts";
+import { CavemanError, definePlugin, defineService, type Run, type Tool } from "../../kernel/index.ts";
 import { bind, SavedStamps, Stamps, Unfinished } from "./binding.ts";
 import { errors } from "./errors.ts";
 import { keys } from "./options.ts";
@@ -18,7 +18,8 @@ export { unifiedDiff } from "./files/diff.ts";
 export { type FileChange, OUTPUT_CAPS, type ShellToolName, type ShellToolsOptions } from "./options.ts";
 export { type ShellTools, shellTools } from "./tools.ts";
 
-const toolsOf = new WeakMap<Run, readonly Tool[]>();
+/** The tools that a run got from the plugin, for what is asked outside of `apply`. */
+const OwnTools = defineService<readonly Tool[] | undefined>("shell.tools");
 
 export const shell = definePlugin({
   name: "shell",
@@ -36,19 +37,17 @@ export const shell = definePlugin({
   errors,
   // results looks for tools whose results are paged.
   before: ["results"],
-  controls: (run) => ({ shell: toolsOf.has(run) ? "active" : "absent" }),
-  tools: (run) => toolsOf.get(run) ?? [],
+  controls: (run) => ({ shell: run.find(OwnTools) ? "active" : "absent" }),
+  tools: (run) => run.find(OwnTools) ?? [],
   prepare(run) {
-    if (toolsOf.has(run) && run.agent.sandbox === "required") throw hostRequired(run);
+    if (run.find(OwnTools) && run.agent.sandbox === "required") throw hostRequired(run);
   },
   apply(kernel, options) {
     const { workspace, subagents = false, ...rest } = options;
     const tools = workspace === undefined ? undefined : shellTools({ workspace, ...rest });
     const stampsOf = kernel.perConversation("shell", SavedStamps, (_run, saved) => new Stamps(saved));
-    const unfinishedOf = kernel.perRun((run) => {
-      if (tools && (subagents || run.depth === 0)) toolsOf.set(run, tools);
-      return new Unfinished();
-    });
+    const unfinishedOf = kernel.perRun(() => new Unfinished());
+    kernel.provide(OwnTools, (run) => (subagents || run.depth === 0 ? tools : undefined));
 
     kernel.hooks.admitTool.tap({ name: "shell", stage: "place" }, (call) => {
       const { run } = call;

@@ -7,6 +7,7 @@ import {
   CavemanError,
   type Denial,
   definePlugin,
+  defineService,
   type Hold,
   type Run,
   type RunOptions,
@@ -53,7 +54,8 @@ const keys = {
     Type.Unsafe<number>({ description: "subagents of the whole tree at one time, 1 to 1024" }),
   ),
 };
-const states = new WeakMap<Run, State>();
+/** The state of a run, for what is asked outside of `apply`. */
+const Subagents = defineService<State>("subagents.state");
 const places = new WeakMap<ToolCall, Hold>();
 
 function within(value: number | undefined, most: number, code: string, place: string): number | undefined {
@@ -62,7 +64,7 @@ function within(value: number | undefined, most: number, code: string, place: st
 }
 
 function stateFor(run: Run, defaults: Options): State {
-  const above = run.parent && states.get(run.parent);
+  const above = run.parent?.find(Subagents);
   const place = run.spawnedBy && places.get(run.spawnedBy);
   if (run.spawnedBy) places.delete(run.spawnedBy);
   const spec = run.spawnedBy?.tool?.subagent;
@@ -179,7 +181,7 @@ export const subagents = definePlugin({
   // A wallet is carved before a place is taken, so budget's taps come first in their stage.
   after: ["budget"],
   controls: (run) => {
-    const caps = states.get(run)?.tree.caps;
+    const caps = run.find(Subagents)?.tree.caps;
     return {
       depth: "active",
       child_calls: "active",
@@ -188,11 +190,8 @@ export const subagents = definePlugin({
     };
   },
   apply(kernel, options) {
-    const stateOf = kernel.perRun((run) => {
-      const state = stateFor(run, options);
-      states.set(run, state);
-      return state;
-    });
+    const stateOf = kernel.perRun((run) => stateFor(run, options));
+    kernel.provide(Subagents, stateOf);
     kernel.hooks.admitTool.tap({ name: "subagents", stage: "count" }, (call) => precheck(call, stateOf(call.run)));
     kernel.hooks.admitTool.tap({ name: "subagents:tree", stage: "hold" }, (call) => enter(call, stateOf(call.run)));
     kernel.hooks.reserve.tap({ name: "subagents:context", stage: "check" }, (call) => {

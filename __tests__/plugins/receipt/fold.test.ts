@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import fc from "fast-check";
 import type { CallId } from "../../../kernel/index.ts";
+import { type Folded, fold } from "../../../plugins/receipt/fold.ts";
 import { foldReceipt, type Receipt, receiptSchema, usdOf } from "../../../plugins/receipt/index.ts";
 import { type CallSpec, HandRun } from "./ledgers.ts";
 
@@ -361,7 +362,7 @@ test("totals are the sum over any tree of runs, each amount once, also from rece
       let pico = 0n;
       let all = 0;
       let runs = 0;
-      const made = new Map<object, Receipt>();
+      const made = new Map<object, Folded>();
       const build = ({ calls, children }: Tree): HandRun => {
         const run = new HandRun(`run_${++runs}`);
         for (const call of calls) {
@@ -373,13 +374,13 @@ test("totals are the sum over any tree of runs, each amount once, also from rece
         run.end();
         made.set(
           run,
-          foldReceipt(run, (child) => made.get(child)),
+          fold(run, (child) => made.get(child)),
         );
         return run;
       };
       const root = build(tree);
       const fresh = foldReceipt(root);
-      expect(made.get(root)).toEqual(fresh);
+      expect(made.get(root)?.receipt).toEqual(fresh);
       // The oracle divides by 1e12 as text, on its own.
       const text = pico.toString().padStart(13, "0");
       expect(fresh.totalEstimatedUsd).toBe(Number(`${text.slice(0, -12)}.${text.slice(-12)}`));
