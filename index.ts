@@ -130,13 +130,20 @@ export function createCaveman(options: CavemanOptions = {}): Caveman {
 
 function resultOf(run: Run, outcome: Outcome): RunResult {
   const receipt = run.service(Receipts).receiptOf(run);
-  const { error, ...rest } = outcome;
-  if (error) throw new CavemanRunError(error, receipt);
-  return { ...rest, ...figures(receipt), receipt, claimBasis: "inferred" };
+  if (outcome.error) throw new CavemanRunError(outcome.error, receipt);
+  return Object.assign(figures(receipt), outcome, { receipt, claimBasis: "inferred" as const });
 }
 
 function figures(receipt: Receipt): RunFigures {
-  const sum = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+  const sum = {
+    inputTokens: 0,
+    outputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    costUsd: receipt.totalEstimatedUsd,
+    priceBasis: receipt.unpriced ? ("unpriced" as const) : ("public_catalog" as const),
+  };
   const add = ({ calls, subagents }: Receipt): void => {
     for (const call of calls) {
       sum.inputTokens += call.inputTokens;
@@ -148,7 +155,7 @@ function figures(receipt: Receipt): RunFigures {
     subagents.forEach(add);
   };
   add(receipt);
-  return { ...sum, costUsd: receipt.totalEstimatedUsd, priceBasis: receipt.unpriced ? "unpriced" : "public_catalog" };
+  return sum;
 }
 
 let shared: Caveman | undefined;

@@ -32,7 +32,12 @@ export type Pricing = Priced | Unpriced;
 
 export const isPriced = <T extends object>(pricing: T | Unpriced): pricing is T => !("unpriced" in pricing);
 
-type ParsedRates = { readonly [K in keyof Rates]-?: Rate | undefined };
+interface ParsedRate {
+  readonly perMillion: Rate;
+  /** Picodollars per token, when that is whole, as nearly every list price is: then a cost is a product of numbers. */
+  readonly perToken: number | undefined;
+}
+type ParsedRates = { readonly [K in keyof Rates]-?: ParsedRate | undefined };
 interface ParsedTier {
   readonly above: number;
   readonly rates: ParsedRates;
@@ -53,7 +58,7 @@ const DAY_MINUTES = 24 * 60;
 const parsed = new WeakMap<Row, readonly ParsedEntry[] | Unpriced>();
 
 /** The cost of a settled call, rounded half up once. A rate that was needed and is not known makes it unpriced. */
-export function priceUsage(row: Row, usage: PricedUsage, at: Date): Pricing {
+export function priceUsage(row: Row, usage: PricedUsage, at: Date | number): Pricing {
   const wrong = misfit(usage);
   if (wrong !== undefined) return { unpriced: wrong };
   const entry = entryAt(row, at);
@@ -62,12 +67,12 @@ export function priceUsage(row: Row, usage: PricedUsage, at: Date): Pricing {
   if (tier === undefined) return { unpriced: `${name(row)} has no rates` };
   const { rates } = tier;
   const hour = usage.cacheWrite1h ?? 0;
-  let sum = (rates.requests ?? 0n) * REQUEST_SHARE;
+  const sum = new Sum(rates);
   let unknown: keyof Rates | undefined;
   const bill = (count: number, rateName: keyof Rates, price = rates[rateName]): void => {
     if (count === 0) return;
     if (price === undefined) unknown ??= rateName;
-    else sum += BigInt(count) * price;
+    else sum.add(count, price);
   };
   bill(usage.input - usage.cacheRead - usage.cacheWrite, "input");
   bill(usage.cacheRead, "cacheRead");
@@ -77,7 +82,7 @@ export function priceUsage(row: Row, usage: PricedUsage, at: Date): Pricing {
   bill(usage.reasoning, "output", rates.reasoning ?? rates.output);
   if (unknown !== undefined) return missing(row, unknown);
   return {
-    cost: money(mulDivRoundHalfUp(sum, 1n, MILLION)),
+    cost: sum.rounded(mulDivRoundHalfUp),
     basis: basisOf(row),
     tier: `${tier.above < 0 ? "standard" : `over ${tier.above}`}${entry.label}`,
   };
@@ -96,7 +101,7 @@ export function ceiling(
   row: Row,
   inputTokens: number,
   outputTokens: number,
-  at: Date,
+  at: Date | number,
   applies: { readonly cacheWrite1h?: boolean } = {},
 ): { readonly cost: Money; readonly basis: PriceBasis } | Unpriced {
   if (!whole(inputTokens) || !whole(outputTokens))
@@ -114,27 +119,45 @@ export function ceiling(
     const input =
       mode === "unsupported"
         ? rates.input
-        : largest(
-            rates.input,
-            rates.cacheRead,
-            rates.cacheWrite,
+        : larger(
+            larger(larger(rates.input, rates.cacheRead), rates.cacheWrite),
             applies.cacheWrite1h === false ? undefined : rates.cacheWrite1h,
           );
-    const sum =
-      BigInt(inputTokens) * input +
-      BigInt(outputTokens) * largest(rates.output, rates.reasoning) +
-      (rates.requests ?? 0n) * REQUEST_SHARE;
-    if (sum > most) most = sum;
+    const sum = new Sum(rates);
+    sum.add(inputTokens, input);
+    sum.add(outputTokens, larger(rates.output, rates.reasoning));
+    const cost = sum.rounded(mulDivRoundUp);
+    if (cost > most) most = cost;
   }
-  return { cost: money(mulDivRoundUp(most, 1n, MILLION)), basis: basisOf(row) };
+  return { cost: money(most), basis: basisOf(row) };
+}
+
+/** Counts times rates: in numbers as long as they are exact, else in whole units of a millionth of a picodollar. */
+class Sum {
+  #pico = 0;
+  #millionths = 0n;
+
+  constructor({ requests }: ParsedRates) {
+    if (requests) this.#millionths = requests.perMillion * REQUEST_SHARE;
+  }
+  add(count: number, { perToken, perMillion }: ParsedRate): void {
+    const more = perToken === undefined ? Number.NaN : this.#pico + count * perToken;
+    if (Number.isSafeInteger(more)) this.#pico = more;
+    else this.#millionths += BigInt(count) * perMillion;
+  }
+  /** Whole picodollars; what is whole already is not touched by the rounding. */
+  rounded(round: typeof mulDivRoundUp): Money {
+    const rest = this.#millionths === 0n ? 0n : round(this.#millionths, 1n, MILLION);
+    return money(BigInt(this.#pico) + rest);
+  }
 }
 
 const name = (row: Row): string => `${row.provider}/${row.model}`;
 const missing = (row: Row, rateName: keyof Rates): Unpriced => ({ unpriced: `${name(row)} has no ${rateName} rate` });
 const basisOf = (row: Row): PriceBasis =>
   row.provenance.source === "user" || row.provenance.source === "litellm" ? "private_rates" : "public_catalog";
-const largest = (first: Rate, ...others: readonly (Rate | undefined)[]): bigint =>
-  others.reduce<bigint>((most, other) => (other !== undefined && other > most ? other : most), first);
+const larger = (a: ParsedRate, b: ParsedRate | undefined): ParsedRate =>
+  b !== undefined && b.perMillion > a.perMillion ? b : a;
 const whole = (count: number): boolean => Number.isSafeInteger(count) && count >= 0;
 
 /** What is wrong with a usage object, if anything. */
@@ -150,8 +173,8 @@ function misfit(usage: PricedUsage): string | undefined {
   return undefined;
 }
 
-function entryAt(row: Row, at: Date): ParsedEntry | Unpriced {
-  const time = at.getTime();
+function entryAt(row: Row, at: Date | number): ParsedEntry | Unpriced {
+  const time = Number(at);
   if (Number.isNaN(time)) return { unpriced: "expected a valid date to price at" };
   let entries = parsed.get(row);
   if (entries === undefined) {
@@ -159,12 +182,13 @@ function entryAt(row: Row, at: Date): ParsedEntry | Unpriced {
     parsed.set(row, entries);
   }
   if (!isPriced(entries)) return entries;
-  const found = entries.findLast((entry) => time >= entry.from && within(entry, at));
-  return found ?? { unpriced: `${name(row)} has no rates at ${at.toISOString()}` };
+  const found = entries.findLast((entry) => time >= entry.from && within(entry, time));
+  return found ?? { unpriced: `${name(row)} has no rates at ${new Date(time).toISOString()}` };
 }
 
-function within({ start, end }: ParsedEntry, at: Date): boolean {
+function within({ start, end }: ParsedEntry, time: number): boolean {
   if (start === 0 && end === DAY_MINUTES) return true;
+  const at = new Date(time);
   const minute = at.getUTCHours() * 60 + at.getUTCMinutes();
   return start <= end ? minute >= start && minute < end : minute >= start || minute < end;
 }
@@ -195,13 +219,14 @@ function parseEntry({ from, hours, rates, tiers = [] }: PriceEntry): ParsedEntry
 }
 
 function parseRates(rates: Rates): ParsedRates | undefined {
-  const read: Partial<Record<keyof Rates, Rate>> = {};
+  const read: Partial<Record<keyof Rates, ParsedRate>> = {};
   for (const key of RATE_NAMES) {
     const text = rates[key];
     if (text === undefined) continue;
     const value = parseRate(text);
     if (value === undefined) return undefined;
-    read[key] = value;
+    const perToken = value % MILLION === 0n ? Number(value / MILLION) : Number.NaN;
+    read[key] = { perMillion: value, perToken: Number.isSafeInteger(perToken) ? perToken : undefined };
   }
   return {
     input: read.input,

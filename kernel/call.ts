@@ -2,7 +2,7 @@
 import type { Again, CallOutcome, CallRequest, Compaction, Hold, Replay, Run, SettledCall, Stop } from "./contract.ts";
 import { CavemanError, describe } from "./errors.ts";
 import { isRefusal, isReplay } from "./hooks.ts";
-import type { CallId } from "./ledger.ts";
+import type { CallId, Facts } from "./ledger.ts";
 import { type CallBasis, type CallPurpose, type ModelContent, noUsage, type ResolvedModel, tokens, type Usage } from "./model.ts";
 import { Frozen, type Host, Shape } from "./request.ts";
 import { type Answer, send } from "./send.ts";
@@ -11,21 +11,13 @@ import { illegality, type Rewrite, View } from "./transcript.ts";
 class Settled implements SettledCall {
   readonly run: Run; readonly frozen: Frozen; readonly usage: Usage; readonly basis: CallBasis; readonly sent: boolean; readonly replayed: boolean;
   readonly content: readonly ModelContent[]; readonly finish: string; readonly latencyMs: number; readonly error: CavemanError | undefined;
-  readonly cause: unknown;
-  wanted: Again | undefined;
+  readonly cause: unknown; wanted: Again | undefined;
 
   constructor(frozen: Frozen, answer: Answer, usage: Usage, basis: CallBasis, replayed: boolean) {
-    this.run = frozen.run;
-    this.frozen = frozen;
-    this.usage = usage;
-    this.basis = basis;
-    this.sent = answer.sent;
-    this.replayed = replayed;
-    this.content = answer.content;
-    this.finish = answer.finish;
+    this.run = frozen.run; this.frozen = frozen; this.usage = usage; this.basis = basis; this.sent = answer.sent; this.replayed = replayed;
+    this.content = answer.content; this.finish = answer.finish;
     this.latencyMs = frozen.run.clock.now() - frozen.at;
-    this.error = answer.error;
-    this.cause = answer.cause;
+    this.error = answer.error; this.cause = answer.cause;
   }
   get callId(): CallId { return this.frozen.callId; }
   get attempt(): number { return this.frozen.attempt; }
@@ -108,11 +100,13 @@ async function complete(run: Host, shape: Shape, frozen: Frozen, decision: Repla
   const basis: CallBasis = replay ? replay.basis : answer.usage ? (model.simulated ? "simulated" : "provider_reported") : "bound";
   const usage = answer.usage ?? (answer.sent ? bound(frozen, answer) : noUsage);
   const settled = new Settled(frozen, answer, usage, basis, replay !== undefined);
-  run.record("call.settled", {
+  const fact: Facts["call.settled"] = {
     callId, attempt, purpose, provider, model: id, simulated: model.simulated, usage, basis, sent: answer.sent, route: replay ? "replay" : model.route,
     finish: answer.finish, latencyMs: settled.latencyMs, allowance: frozen.allowance,
-    ...(frozen.allowance < frozen.asked ? { clampedOutputTokens: frozen.allowance } : {}), ...(answer.error ? { errorCode: answer.error.code } : {}),
-  });
+  };
+  if (frozen.allowance < frozen.asked) fact.clampedOutputTokens = frozen.allowance;
+  if (answer.error) fact.errorCode = answer.error.code;
+  run.record("call.settled", fact);
   const accounting = run.hooks.fire("afterUsage", settled);
   if (accounting instanceof Promise) await accounting;
   report(run, frozen.holds.close(answer.sent));
@@ -127,15 +121,10 @@ function bound(frozen: Frozen, answer: Answer): Usage {
 
 class Pressure implements Compaction {
   readonly run: Host; readonly reason: Compaction["reason"]; readonly model: ResolvedModel | undefined; readonly signal: AbortSignal;
-  readonly rewrites: Rewrite[] = [];
-  view: View;
+  readonly rewrites: Rewrite[] = []; view: View;
 
   constructor(run: Host, view: View, reason: Compaction["reason"]) {
-    this.run = run;
-    this.view = view;
-    this.reason = reason;
-    this.model = run.resolved;
-    this.signal = run.signal;
+    this.run = run; this.view = view; this.reason = reason; this.model = run.resolved; this.signal = run.signal;
   }
   pressureOf(view: View): number | undefined {
     const window = this.model?.contextWindow;

@@ -24,7 +24,11 @@ export interface RunOptions {
 }
 
 /** Time and chance, injectable so that a run can be repeated exactly. */
-export interface Clock { now(): number; random(): number; sleep(ms: number, signal: AbortSignal): Promise<void> }
+export interface Clock {
+  now(): number; random(): number; sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Calls back after `ms` and gives the function that forgets it; a clock without it is slept on, which costs more. */
+  alarm?(ms: number, ring: () => void): () => void;
+}
 
 /** A typed service between plugins. */
 export interface Service<T> { readonly name: string; readonly __type?: T }
@@ -94,14 +98,12 @@ export interface CallRequest {
   readonly model?: ResolvedModel;
 }
 
+/** Which attempt of which call. */
+interface Attempt { readonly run: Run; readonly callId: CallId; readonly attempt: number; readonly purpose: CallPurpose; readonly signal: AbortSignal }
+
 /** One attempt being shaped. Values are frozen; they change only through the setters. */
-export interface ModelCall {
-  readonly run: Run;
-  readonly callId: CallId;
-  readonly attempt: number;
-  readonly purpose: CallPurpose;
+export interface ModelCall extends Attempt {
   readonly view: View;
-  readonly signal: AbortSignal;
   readonly model: ResolvedModel | undefined;
   readonly tools: readonly ModelTool[];
   /** Output tokens asked for; undefined leaves it to the model's own limit. */
@@ -125,13 +127,8 @@ export interface Refusal { readonly refuse: { readonly code: string; readonly me
 export interface Replay { readonly replay: { readonly content: readonly ModelContent[]; readonly usage: Usage; readonly basis: CallBasis; readonly finish: string } }
 
 /** One attempt whose request no longer changes. Only the allowance may, and only downwards. */
-export interface FrozenCall {
-  readonly run: Run;
-  readonly callId: CallId;
-  readonly attempt: number;
-  readonly purpose: CallPurpose;
+export interface FrozenCall extends Attempt {
   readonly view: View;
-  readonly signal: AbortSignal;
   readonly model: ResolvedModel;
   readonly request: Readonly<CallOptions>;
   readonly prompt: Readonly<ModelPrompt>;
@@ -148,13 +145,8 @@ export interface FrozenCall {
 }
 
 /** One attempt that is over, whatever became of it. */
-export interface SettledCall {
-  readonly run: Run;
+export interface SettledCall extends Attempt {
   readonly frozen: FrozenCall;
-  readonly callId: CallId;
-  readonly attempt: number;
-  readonly purpose: CallPurpose;
-  readonly signal: AbortSignal;
   readonly usage: Usage;
   readonly basis: CallBasis;
   /** False when the request provably never reached a bill. */

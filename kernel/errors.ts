@@ -57,8 +57,7 @@ export class CavemanError extends Error {
 
   constructor(code: string, detail: ErrorDetail = {}) {
     super(explain(code, detail), detail.cause === undefined ? undefined : { cause: detail.cause });
-    this.code = code;
-    this.detail = detail;
+    this.code = code; this.detail = detail;
   }
 
   /** What the reader does about it. */

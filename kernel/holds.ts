@@ -8,10 +8,7 @@ class HeldSum<T> implements Hold<T> {
   readonly #closed: () => void;
 
   constructor(spec: HoldSpec<T>, closed: () => void) {
-    this.owner = spec.owner;
-    this.amount = spec.amount;
-    this.#spec = spec;
-    this.#closed = closed;
+    this.owner = spec.owner; this.amount = spec.amount; this.#spec = spec; this.#closed = closed;
   }
   #close(state: "settled" | "released"): void {
     if (this.state !== "open") throw new CavemanError("cave_hold_closed", { place: this.owner, received: `a hold already ${this.state}` });

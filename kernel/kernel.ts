@@ -36,10 +36,14 @@ export interface Kernel {
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
   random: () => Math.random(),
+  alarm(ms: number, ring: () => void): () => void {
+    const timer = setTimeout(ring, ms);
+    return () => clearTimeout(timer);
+  },
   sleep(ms: number, signal: AbortSignal): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const slept = new Promise<void>((resolve) => void (timer = setTimeout(resolve, ms)));
-    return race(slept, abortable(signal)).finally(() => clearTimeout(timer));
+    let forget: (() => void) | undefined;
+    const slept = new Promise<void>((resolve) => void (forget = this.alarm?.(ms, resolve)));
+    return race(slept, abortable(signal)).finally(forget);
   },
 });
 

@@ -56,7 +56,8 @@ async function work(run: RunImpl, calls: readonly Call[]): Promise<ToolOutcome[]
   const parallel = calls.every((call) => (run.tools.get(call.toolName)?.effect ?? "read") === "read");
   const running: Promise<ToolOutcome>[] = [];
   for (const call of calls) {
-    const admitted = await admit(run, { toolCallId: call.toolCallId, name: call.toolName, input: call.input });
+    const admitting = admit(run, { toolCallId: call.toolCallId, name: call.toolName, input: call.input });
+    const admitted = admitting instanceof Promise ? await admitting : admitting;
     const outcome = "call" in admitted ? execute(admitted.call) : Promise.resolve(admitted.outcome);
     running.push(outcome);
     if (!parallel) await outcome;

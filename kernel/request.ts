@@ -29,35 +29,27 @@ type Shaped = Pick<Shape, "model" | "tools" | "maxOutputTokens" | "settings" | "
 
 export class Shape implements ModelCall, Restorable {
   readonly run: Host; readonly callId: CallId; readonly attempt: number; readonly purpose: CallPurpose; readonly view: View;
-  readonly signal: AbortSignal;
-  model: ResolvedModel | undefined;
-  tools: readonly ModelTool[];
-  maxOutputTokens: number | undefined;
+  readonly signal: AbortSignal; model: ResolvedModel | undefined; tools: readonly ModelTool[]; maxOutputTokens: number | undefined;
   settings: Readonly<Partial<CallOptions>> = {};
   additions: readonly ModelMessage[] = [];
   decorators: readonly ((frozen: CallOptions) => Record<string, string>)[] = [];
+  #kept: Shaped | undefined;
 
   constructor(run: Host, callId: CallId, attempt: number, request: CallRequest, view: View, model: ResolvedModel | undefined) {
-    this.run = run;
-    this.callId = callId;
-    this.attempt = attempt;
-    this.purpose = request.purpose;
-    this.view = view;
-    this.signal = run.signal;
+    this.run = run; this.callId = callId; this.attempt = attempt; this.purpose = request.purpose; this.view = view; this.signal = run.signal;
     this.model = model;
     this.tools = request.tools ?? run.modelTools;
     this.maxOutputTokens = request.maxOutputTokens;
   }
-  setModel(model: ResolvedModel): void { this.model = model; }
-  setTools(tools: readonly ModelTool[]): void { this.tools = tools; }
-  setSettings(settings: Partial<CallOptions>): void { this.settings = { ...this.settings, ...settings }; }
-  addContext(message: ModelMessage): void { this.additions = [...this.additions, message]; }
-  transport(decorate: (frozen: CallOptions) => Record<string, string>): void {
-    this.decorators = [...this.decorators, decorate];
-  }
+  setModel(model: ResolvedModel): void { [this.#kept, this.model] = [undefined, model]; }
+  setTools(tools: readonly ModelTool[]): void { [this.#kept, this.tools] = [undefined, tools]; }
+  setSettings(settings: Partial<CallOptions>): void { [this.#kept, this.settings] = [undefined, { ...this.settings, ...settings }]; }
+  addContext(message: ModelMessage): void { [this.#kept, this.additions] = [undefined, [...this.additions, message]]; }
+  transport(decorate: (frozen: CallOptions) => Record<string, string>): void { [this.#kept, this.decorators] = [undefined, [...this.decorators, decorate]]; }
+  /** What it is now; the same object until something changes. */
   snapshot(): Shaped {
     const { model, tools, maxOutputTokens, settings, additions, decorators } = this;
-    return { model, tools, maxOutputTokens, settings, additions, decorators };
+    return (this.#kept ??= { model, tools, maxOutputTokens, settings, additions, decorators });
   }
   restore(snapshot: unknown): void { Object.assign(this, snapshot as Shaped); }
 }
@@ -77,18 +69,12 @@ export class Frozen implements FrozenCall {
   readonly run: Host; readonly callId: CallId; readonly attempt: number; readonly purpose: CallPurpose; readonly view: View;
   readonly signal: AbortSignal; readonly model: ResolvedModel; readonly request: Readonly<CallOptions>; readonly toolsKey: readonly ModelTool[];
   readonly at: number; readonly holds: Holds; readonly asked: Tokens; readonly #additions: readonly ModelMessage[];
-  #overhead: Bytes | undefined;
-  #allowance: Tokens;
+  #overhead: Bytes | undefined; #allowance: Tokens;
 
   constructor(shape: Shape, model: ResolvedModel) {
     const { run } = shape;
-    this.run = run;
-    this.callId = shape.callId;
-    this.attempt = shape.attempt;
-    this.purpose = shape.purpose;
-    this.view = shape.view;
-    this.signal = run.signal;
-    this.model = model;
+    this.run = run; this.callId = shape.callId; this.attempt = shape.attempt; this.purpose = shape.purpose; this.view = shape.view;
+    this.signal = run.signal; this.model = model;
     this.at = run.clock.now();
     this.toolsKey = shape.tools;
     this.holds = new Holds(run.count);
@@ -96,13 +82,14 @@ export class Frozen implements FrozenCall {
     this.asked = this.#allowance = tokens(Math.min(wanted, model.maxOutput ?? wanted));
     const json = shape.purpose === "summary" ? undefined : run.agent.output?.jsonSchema;
     this.#additions = json && !model.structuredOutput ? [...shape.additions, { role: "system", content: schemaPrompt(json) }] : shape.additions;
-    const prompt = assemble(run.system, shape.view, shape.additions);
+    const prompt = shape.view.prompt(run.system);
+    // Added context stands before the newest user message, after everything whose bytes were sent before.
+    if (shape.additions.length > 0) prompt.splice(Math.max(prompt.findLastIndex((message) => message.role === "user"), run.system.length), 0, ...shape.additions);
     if (json && !model.structuredOutput) prompt.splice(run.system.length, 0, { role: "system", content: schemaPrompt(json) });
-    this.request = Object.freeze({
-      ...shape.settings, prompt, abortSignal: run.signal,
-      ...(shape.tools.length > 0 ? { tools: shape.tools as ModelTool[] } : {}),
-      ...(json && model.structuredOutput ? { responseFormat: { type: "json", schema: json, name: "answer" } as const } : {}),
-    });
+    const request: CallOptions = { ...shape.settings, prompt, abortSignal: run.signal };
+    if (shape.tools.length > 0) request.tools = shape.tools as ModelTool[];
+    if (json && model.structuredOutput) request.responseFormat = { type: "json", schema: json, name: "answer" };
+    this.request = Object.freeze(request);
   }
   get prompt(): CallOptions["prompt"] { return this.request.prompt; }
   get overheadBytes(): Bytes {
@@ -124,13 +111,3 @@ export class Frozen implements FrozenCall {
 }
 
 const schemaPrompt = (json: object): string => `Answer with one JSON value and nothing else. It must fit this JSON schema: ${JSON.stringify(json)}`;
-
-// Added context stands before the newest user message, after everything whose bytes were sent before.
-function assemble(system: readonly ModelMessage[], view: View, additions: readonly ModelMessage[]): ModelMessage[] {
-  const prompt = view.prompt();
-  if (additions.length > 0) {
-    const at = prompt.findLastIndex((message) => message.role === "user");
-    prompt.splice(Math.max(at, 0), 0, ...additions);
-  }
-  return system.length > 0 ? [...system, ...prompt] : prompt;
-}

@@ -33,42 +33,28 @@ export class RunImpl implements Host, ToolHost {
   readonly id: RunId; readonly agent: AgentDefinition; readonly path: readonly string[]; readonly depth: number; readonly parent: RunImpl | undefined;
   readonly spawnedBy: ToolCall | undefined; readonly options: Readonly<RunOptions>; readonly ledger: Ledger; readonly transcript: Transcript;
   readonly clock: Clock; readonly hooks: HookSet;
-  readonly tools = new Map<string, Tool>();
-  readonly children: RunImpl[] = [];
+  readonly tools = new Map<string, Tool>(); readonly children: RunImpl[] = [];
   readonly count = { openHolds: 0 };
   readonly ahead: ToolHost["ahead"] = new Map();
   readonly startedAt: number; readonly engine: Engine;
   readonly states: unknown[] = [];
   readonly conversationStates: { toJSON(): unknown }[] = [];
-  readonly #abort = new AbortController();
-  readonly #onAbort = new Set<() => void>();
+  readonly #abort = new AbortController(); readonly #onAbort = new Set<() => void>();
   readonly listener: ((event: RunEvent) => void) | undefined;
   readonly #services = new Map<string, unknown>();
   readonly #onSignal: (() => void) | undefined;
-  readonly #conversation: Conversation | undefined;
-  admissions: Promise<unknown> | undefined;
-  resolved: ResolvedModel | undefined;
-  system: readonly ModelMessage[] = [];
-  modelTools: readonly ModelTool[] = [];
-  stopping: Stop | undefined;
-  outcome: Outcome | undefined;
-  turn = 0;
-  #calls = 0;
-  #settled: Promise<Outcome> | undefined;
+  readonly #conversation: Conversation | undefined; admissions: Promise<unknown> | undefined; resolved: ResolvedModel | undefined;
+  system: readonly ModelMessage[] = []; modelTools: readonly ModelTool[] = []; stopping: Stop | undefined; outcome: Outcome | undefined; turn = 0;
+  #calls = 0; #settled: Promise<Outcome> | undefined;
 
   /** @throws CavemanError for options that no plugin knows, before anything starts. */
   constructor(engine: Engine, agent: AgentDefinition, options: RunOptions, parent?: RunImpl, spawnedBy?: ToolCall, listener?: (event: RunEvent) => void) {
-    this.engine = engine;
-    this.hooks = engine.hooks;
-    this.clock = engine.clock;
-    this.agent = agent;
-    this.parent = parent;
-    this.spawnedBy = spawnedBy;
+    this.engine = engine; this.hooks = engine.hooks; this.clock = engine.clock; this.agent = agent; this.parent = parent; this.spawnedBy = spawnedBy;
     this.depth = parent ? parent.depth + 1 : 0;
     this.path = parent ? [...parent.path, agent.id] : [agent.id];
     this.options = parent ? options : checkRunOptions(engine.plugins, options);
     if (options.runId !== undefined && !RUN_ID.test(options.runId)) throw new CavemanError("cave_option_invalid", { place: "run options.runId", expected: RUN_ID.source, received: JSON.stringify(options.runId) });
-    this.id = (options.runId && !parent ? options.runId : `run_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}`) as RunId;
+    this.id = (options.runId && !parent ? options.runId : newRunId()) as RunId;
     this.listener = listener ?? parent?.listener;
     this.startedAt = engine.clock.now();
     this.ledger = new Ledger(() => engine.clock.now());
@@ -125,13 +111,14 @@ export class RunImpl implements Host, ToolHost {
   async call(request: CallRequest): Promise<CallOutcome> {
     this.#open();
     if (request.purpose !== "summary") abandon(this);
-    return callModel(this, request);
+    return await callModel(this, request);
   }
   async tool(request: ToolRequest): Promise<ToolOutcome> {
     this.#open();
     if (request.speculative) return speculate(this, request);
-    const admitted = await admit(this, request);
-    return "call" in admitted ? execute(admitted.call) : admitted.outcome;
+    const admitting = admit(this, request);
+    const admitted = admitting instanceof Promise ? await admitting : admitting;
+    return "call" in admitted ? await execute(admitted.call) : admitted.outcome;
   }
   async spawn(agent: AgentDefinition, input: RunInput, by: ToolCall): Promise<Outcome> {
     this.#open();
@@ -195,11 +182,13 @@ export class RunImpl implements Host, ToolHost {
     const { instructions } = this.agent;
     const system = [isFileRef(instructions) ? await readText(root, instructions) : instructions];
     for (const { source } of contexts.filter((segment) => segment.cacheRegion === "frozen_prefix")) system.push(isFileRef(source) ? await readText(root, source) : source);
-    this.system = Object.freeze([{ role: "system" as const, content: system.join("\n\n") }]);
+    const text = system.join("\n\n");
     this.live = [];
     for (const { source } of contexts.filter((segment) => segment.cacheRegion !== "frozen_prefix")) this.live.push(isFileRef(source) ? await readText(root, source) : source);
-    this.modelTools = Object.freeze([...this.tools.values()].map(modelTool));
-    if (this.listening) this.emit({ type: "context_ready", segments: contexts.length + 1, tools: this.tools.size, bytes: Buffer.byteLength(system.join("\n\n")) });
+    const prefix = prefixOf(this.agent, text, [...this.tools.values()]);
+    this.system = prefix.system;
+    this.modelTools = prefix.modelTools;
+    if (this.listening) this.emit({ type: "context_ready", segments: contexts.length + 1, tools: this.tools.size, bytes: Buffer.byteLength(text) });
   }
   /** Live-zone context, read once: it stands with the first user message of the run. */
   live: string[] = [];
@@ -247,18 +236,27 @@ export class RunImpl implements Host, ToolHost {
 class Settling implements Settlement {
   readonly run: RunImpl; readonly signal = settling; readonly fail: (error: CavemanError) => void;
   constructor(run: RunImpl, fail: (error: CavemanError) => void) {
-    this.run = run;
-    this.fail = fail;
+    this.run = run; this.fail = fail;
   }
   get outcome(): Outcome { return this.run.outcome as Outcome; }
 }
 
-const told = new WeakMap<Tool, ModelTool>();
-/** What a model is told of a tool: the same object in every run, so that it is measured once. */
-function modelTool(tool: Tool): ModelTool {
-  let entry = told.get(tool);
-  if (!entry) told.set(tool, (entry = Object.freeze({ type: "function", name: tool.name, description: tool.description, inputSchema: tool.inputJSONSchema })));
-  return entry;
+/** `run_` and 16 hex digits of chance. */
+function newRunId(): string {
+  const uuid = crypto.randomUUID();
+  return `run_${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(14, 18)}`;
+}
+
+interface Prefix { readonly text: string; readonly tools: readonly Tool[]; readonly system: readonly ModelMessage[]; readonly modelTools: readonly ModelTool[] }
+const prefixes = new WeakMap<AgentDefinition, Prefix>();
+/** The frozen prefix of an agent's requests: the same objects in every run that begins alike, so that they are measured once. */
+function prefixOf(agent: AgentDefinition, text: string, tools: readonly Tool[]): Prefix {
+  let prefix = prefixes.get(agent);
+  if (prefix?.text !== text || prefix.tools.length !== tools.length || tools.some((tool, at) => tool !== prefix?.tools[at])) {
+    const modelTools = tools.map(({ name, description, inputJSONSchema }) => Object.freeze({ type: "function" as const, name, description, inputSchema: inputJSONSchema }));
+    prefixes.set(agent, (prefix = { text, tools, system: Object.freeze([{ role: "system" as const, content: text }]), modelTools: Object.freeze(modelTools) }));
+  }
+  return prefix;
 }
 
 function savedState({ name, schema }: ConversationSlot, saved: unknown): unknown {

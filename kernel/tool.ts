@@ -30,8 +30,7 @@ type Problem = { readonly code: string; readonly message: string };
 class Pending implements ToolCall {
   readonly run: ToolHost; readonly toolCallId: string; readonly name: string; readonly tool: Tool | undefined; readonly parent: ToolCall | undefined;
   readonly speculative: CallId | undefined; readonly signal: AbortSignal; readonly holds: Holds;
-  input: unknown;
-  problem: Problem | undefined;
+  input: unknown; problem: Problem | undefined;
   recorded: ((input: unknown) => unknown) | undefined;
   stages: OutputStage[] = [];
   executorOf: ((input: unknown, signal: AbortSignal) => unknown) | undefined;
@@ -39,14 +38,8 @@ class Pending implements ToolCall {
   stop: AbortController | undefined;
 
   constructor(run: ToolHost, request: ToolRequest, tool: Tool | undefined) {
-    this.run = run;
-    this.toolCallId = request.toolCallId;
-    this.name = request.name;
-    this.tool = tool;
-    this.input = request.input;
-    this.parent = request.nestedIn;
-    this.speculative = request.speculative;
-    this.signal = run.signal;
+    this.run = run; this.toolCallId = request.toolCallId; this.name = request.name; this.tool = tool; this.input = request.input;
+    this.parent = request.nestedIn; this.speculative = request.speculative; this.signal = run.signal;
     this.holds = new Holds(run.count);
   }
   hold<T>(spec: HoldSpec<T>): Hold<T> {
@@ -64,10 +57,11 @@ class Pending implements ToolCall {
 /** An admitted call waiting to be executed, or the outcome of one that will not be. */
 export type Admitted = { readonly outcome: ToolOutcome } | { readonly call: ToolCall };
 
-/** Admits a call: arguments, then the hook. Serial within a run, in the order asked. */
-export function admit(run: ToolHost, request: ToolRequest): Promise<Admitted> {
+/** Admits a call: arguments, then the hook. Serial within a run, in the order asked; at once when nothing had to wait. */
+export function admit(run: ToolHost, request: ToolRequest): Admitted | Promise<Admitted> {
   const before = run.admissions;
   const mine = before ? before.then(() => admission(run, request)) : admission(run, request);
+  if (!(mine instanceof Promise)) return mine;
   const done = (): void => {
     if (run.admissions === tail) run.admissions = undefined;
   };
@@ -76,21 +70,27 @@ export function admit(run: ToolHost, request: ToolRequest): Promise<Admitted> {
   return mine;
 }
 
-async function admission(run: ToolHost, request: ToolRequest): Promise<Admitted> {
+function admission(run: ToolHost, request: ToolRequest): Admitted | Promise<Admitted> {
   const nestable = request.nestedIn?.tool?.nestedTools;
   const tool = request.nestedIn ? nestable?.find((entry) => entry.name === request.name) : run.tools.get(request.name);
   const call = new Pending(run, request, tool);
   const reading = readArguments(call, tool, request.input);
-  if (reading) await reading;
-  let verdict: Denial | undefined;
+  return reading ? reading.then(() => judged(run, call)) : judged(run, call);
+}
+
+function judged(run: ToolHost, call: Pending): Admitted | Promise<Admitted> {
+  const failed = (error: unknown): Denial => ({ deny: { code: codeOf(error, "cave_plugin_failed"), message: describe(error) } });
+  let fired: Denial | undefined | Promise<Denial | undefined>;
   try {
-    const fired = run.hooks.fire("admitTool", call);
-    const answer = fired instanceof Promise ? await fired : fired;
-    verdict = isDenial(answer) ? answer : undefined;
+    fired = run.hooks.fire("admitTool", call);
   } catch (error) {
-    verdict = { deny: { code: codeOf(error, "cave_plugin_failed"), message: describe(error) } };
+    fired = failed(error);
   }
-  const refusal: Problem | undefined = verdict?.deny ?? call.problem ?? standing(run);
+  return fired instanceof Promise ? fired.catch(failed).then((answer) => verdict(run, call, answer)) : verdict(run, call, fired);
+}
+
+function verdict(run: ToolHost, call: Pending, answer: Denial | undefined): Admitted {
+  const refusal: Problem | undefined = (isDenial(answer) ? answer.deny : undefined) ?? call.problem ?? standing(run);
   if (refusal) return { outcome: denied(run, call, refusal) };
   run.record("tool.admitted", { toolCallId: call.toolCallId, name: call.name, effect: call.tool?.effect ?? "read", nested: call.parent !== undefined });
   return { call };
@@ -232,11 +232,9 @@ class Finished {
   readonly #input: unknown; #result: unknown; #digest: string | undefined;
 
   constructor(call: Pending, raw: unknown, outcome: ToolOutcome, durationMs: number) {
-    this.toolCallId = call.toolCallId;
-    this.name = call.name;
+    this.toolCallId = call.toolCallId; this.name = call.name;
     this.effect = call.tool?.effect ?? "read";
-    this.isError = outcome.isError;
-    this.durationMs = durationMs;
+    this.isError = outcome.isError; this.durationMs = durationMs;
     this.nested = call.parent !== undefined;
     if (outcome.code) this.code = outcome.code;
     this.#input = call.input;

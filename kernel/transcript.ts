@@ -11,18 +11,15 @@ import { type Bytes, bytes, type ModelMessage, type Tokens } from "./model.ts";
 export class Message {
   readonly value: ModelMessage;
   /** Output tokens the provider reported for an assistant message; some vendors keep reasoning without bytes. */
-  readonly outputTokens: Tokens | undefined;
-  #bytes: Bytes | undefined;
-  #digest: string | undefined;
+  readonly outputTokens: Tokens | undefined; #bytes: Bytes | undefined; #digest: string | undefined;
 
   constructor(value: ModelMessage, outputTokens?: Tokens) {
-    this.value = value;
-    this.outputTokens = outputTokens;
+    this.value = value; this.outputTokens = outputTokens;
   }
 
   get role(): ModelMessage["role"] { return this.value.role; }
   /** UTF-8 bytes of the message as JSON. */
-  get bytes(): Bytes { return (this.#bytes ??= bytes(Buffer.byteLength(serialise(this.value)))); }
+  get bytes(): Bytes { return (this.#bytes ??= bytes(sizeOf(this.value))); }
   /** SHA-256 of the message as JSON. */
   get digest(): string { return (this.#digest ??= sha256(serialise(this.value))); }
 }
@@ -41,6 +38,45 @@ const serialise = (value: ModelMessage): string =>
 const plain = ({ content }: ModelMessage): boolean =>
   typeof content === "string" || content.every((part) => part.type === "text" || part.type === "reasoning" || part.type === "tool-call" || (part.type === "tool-result" && part.output.type !== "content" && part.output.type !== "json"));
 
+/** Characters of JSON around what varies. */
+const around = (part: object, holes: number): number => JSON.stringify(part).length - holes;
+const MESSAGE = around({ role: 0, content: 0 }, 2);
+const TEXT = around({ type: "text", text: 0 }, 1);
+const CALL = around({ type: "tool-call", toolCallId: 0, toolName: 0, input: 0 }, 3);
+const RESULT = around({ type: "tool-result", toolCallId: 0, toolName: 0, output: { type: "text", value: 0 } }, 3);
+
+/** UTF-8 bytes of a message as JSON. What every turn brings is added up, which costs a third of writing it; the rest is written. */
+function sizeOf(value: ModelMessage): number {
+  const { role, content } = value;
+  let sum = MESSAGE + sizeOfJson(role);
+  if (keysOf(value) !== 2) return Buffer.byteLength(serialise(value));
+  if (typeof content === "string") return sum + sizeOfJson(content);
+  sum += content.length === 0 ? 2 : content.length + 1;
+  for (const part of content) {
+    if (part.type === "text" && keysOf(part) === 2) sum += TEXT + sizeOfJson(part.text);
+    else if (part.type === "tool-call" && keysOf(part) === 4) sum += CALL + sizeOfJson(part.toolCallId) + sizeOfJson(part.toolName) + sizeOfJson(part.input);
+    else if (part.type === "tool-result" && keysOf(part) === 4 && part.output.type === "text" && keysOf(part.output) === 2) sum += RESULT + sizeOfJson(part.toolCallId) + sizeOfJson(part.toolName) + sizeOfJson(part.output.value);
+    else return Buffer.byteLength(serialise(value));
+  }
+  return sum;
+}
+
+function keysOf(value: object): number {
+  let count = 0;
+  for (const _ in value) count++;
+  return count;
+}
+
+/** Short text without an escape is as long as it looks. */
+function sizeOfJson(value: unknown): number {
+  if (typeof value === "string" && value.length < 64) {
+    let at = 0;
+    for (let code = 0; at < value.length; at++) if ((code = value.charCodeAt(at)) < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) break;
+    if (at === value.length) return at + 2;
+  }
+  return Buffer.byteLength(JSON.stringify(value) ?? "");
+}
+
 let epochs = 0;
 
 /** What the model would be sent: an immutable projection. Views of one epoch with fewer messages are prefixes of longer ones. */
@@ -49,10 +85,7 @@ export class View {
 
   /** @internal Made by a Transcript, or by `rewrite`. */
   constructor(messages: readonly Message[], length: number, epoch: number, sums: number[]) {
-    this.#messages = messages;
-    this.length = length;
-    this.epoch = epoch;
-    this.#sums = sums;
+    this.#messages = messages; this.length = length; this.epoch = epoch; this.#sums = sums;
   }
 
   /** A view of its own epoch, for messages that share no history with another. */
@@ -85,10 +118,10 @@ export class View {
   rewrite(messages: readonly Message[], provenance: { by: string; dropped: number }): Rewrite {
     return { view: View.of(messages), by: provenance.by, dropped: provenance.dropped };
   }
-  /** The canonical messages to send. */
-  prompt(): ModelMessage[] {
-    const out = new Array<ModelMessage>(this.length);
-    for (let i = 0; i < this.length; i++) out[i] = (this.#messages[i] as Message).value;
+  /** The canonical messages to send, after those of `head`. */
+  prompt(head: readonly ModelMessage[] = []): ModelMessage[] {
+    const out = head.slice();
+    for (let i = 0; i < this.length; i++) out.push((this.#messages[i] as Message).value);
     return out;
   }
 }
@@ -99,10 +132,7 @@ export interface Rewrite { readonly view: View; readonly by: string; readonly dr
 /** The append-only history of a run and the view projected over it. */
 export class Transcript {
   /** Everything that was ever said, whatever a rewrite hid from the model. */
-  readonly history: Message[] = [];
-  #shown: Message[] = [];
-  #sums: number[] = [0];
-  #epoch = ++epochs;
+  readonly history: Message[] = []; #shown: Message[] = []; #sums: number[] = [0]; #epoch = ++epochs;
 
   constructor(messages: readonly Message[] = []) {
     for (const message of messages) this.append(message);

@@ -114,8 +114,8 @@ describe("a read made ahead of its turn", () => {
     await call(run, "look", { page: 4 });
     await run.call({ purpose: "turn" });
     expect((await early).isError).toBe(true);
-    expect(made).toEqual(["look 50", "look 4"]);
-    expect(signals[0]?.aborted).toBe(true);
+    expect([...made].sort()).toEqual(["look 4", "look 50"]);
+    expect(signals.some((signal) => signal.aborted)).toBe(true);
     expect(run.ledger.of("tool.speculated")).toMatchObject([{ adopted: false }]);
     // What was given up is nobody's any more.
     const again = call(run, "look", { page: 50 });
@@ -149,7 +149,7 @@ describe("a read made ahead of its turn", () => {
     await new Promise((resolve) => setImmediate(resolve));
     await close();
     expect((await early).isError).toBe(true);
-    expect(signals[0]?.aborted).toBe(true);
+    expect(signals.some((signal) => signal.aborted)).toBe(true);
     expect(run.ledger.of("tool.speculated")).toMatchObject([{ adopted: false }]);
   });
 

@@ -32,9 +32,9 @@ export class Content {
   }
 }
 
-/** Equal values in one form; a text is not the value it spells. */
+/** Equal values in one form; a text is not the value it spells, since no value's JSON goes on after such a beginning. */
 const canonical = (value: unknown): string =>
-  typeof value === "string" ? `s${value}` : `j${flat(value) ? JSON.stringify(value) : canonicalJson(value)}`;
+  typeof value === "string" ? `text ${value}` : flat(value) ? JSON.stringify(value) : canonicalJson(value);
 
 /** Most arguments are a few plain fields already in order: their JSON needs no sorting. */
 function flat(value: unknown): boolean {

@@ -132,7 +132,7 @@ function boundOf(call: FrozenCall, state: State): Bound | Refusal {
     plan: { denomination },
     assumeMetered,
   } = state;
-  if (call.request.tools?.some((entry) => entry.type !== "function"))
+  if (runsAtProvider(call.request.tools))
     return refuse(
       "cave_budget_tool_unbounded",
       "A tool that the provider executes has no bound on what it reads and writes; remove it, or run without a budget.",
@@ -162,6 +162,12 @@ function boundOf(call: FrozenCall, state: State): Bound | Refusal {
     const price = pricing.ceiling(model, input, allowance, at);
     return "unpriced" in price ? price : price.pico;
   };
+}
+
+/** Whether the provider itself executes one of the tools. */
+function runsAtProvider(tools: FrozenCall["request"]["tools"] = []): boolean {
+  for (const { type } of tools) if (type !== "function") return true;
+  return false;
 }
 
 const unpriced = ({ model }: FrozenCall, why: string): Refusal =>

@@ -125,7 +125,7 @@ export const limits = definePlugin({
         return {
           refuse: { code: "cave_run_deadline_exceeded", message: "The run's deadline has passed.", stop: "deadline" },
         };
-      if (state.lastCall === call.callId) return undefined;
+      if (call.attempt > 1 && state.lastCall === call.callId) return undefined;
       if (state.modelCalls >= state.maxModelCalls)
         return {
           refuse: {

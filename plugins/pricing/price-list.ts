@@ -26,11 +26,11 @@ export function priceList(given: readonly Row[]): Pricing {
   const find = ({ provider, id }: PricedModel): Row | undefined =>
     prices().lookup(provider, id) ??
     (provider.includes(".") ? prices().lookup(provider.slice(0, provider.indexOf(".")), id) : undefined);
-  const rowsOf = new WeakMap<PricedModel, { readonly row: Row | undefined }>();
+  // A run asks for the row of its model many times over.
+  let asked: { readonly model: PricedModel; readonly row: Row | undefined } | undefined;
   const row = (model: PricedModel): Row | undefined => {
-    let found = rowsOf.get(model);
-    if (!found) rowsOf.set(model, (found = { row: find(model) }));
-    return found.row;
+    if (asked?.model !== model) asked = { model, row: find(model) };
+    return asked.row;
   };
   // A settled call is priced for the record and for its budget: the same figures give the same answer.
   let last: { usage: Usage; model: PricedModel; at: number; price: Price } | undefined;
@@ -41,7 +41,7 @@ export function priceList(given: readonly Row[]): Pricing {
       if (last?.usage === usage && last.model === model && last.at === at) return last.price;
       const found = row(model);
       if (!found) return missing(model);
-      const priced = priceUsage(found, usage, new Date(at));
+      const priced = priceUsage(found, usage, at);
       const price = isPriced(priced)
         ? { pico: priced.cost, basis: basisOf(priced.basis) }
         : { unpriced: priced.unpriced };
@@ -51,7 +51,7 @@ export function priceList(given: readonly Row[]): Pricing {
     ceiling(model, inputTokens, outputTokens, at) {
       const found = row(model);
       if (!found) return missing(model);
-      const bound = ceiling(found, inputTokens, outputTokens, new Date(at));
+      const bound = ceiling(found, inputTokens, outputTokens, at);
       return isPriced(bound) ? { pico: bound.cost, basis: basisOf(bound.basis) } : { unpriced: bound.unpriced };
     },
   };

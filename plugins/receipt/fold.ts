@@ -53,43 +53,25 @@ export const foldReceipt = (run: Foldable): Receipt => fold(run, () => undefined
 export function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Folded {
   const facts = factsOf(run.ledger);
   const children = run.children.map((child) => known(child) ?? fold(child, known));
-  const prices = new Map(facts("call.priced").map((fact) => [attemptKey(fact), fact]));
+  const prices = facts("call.priced");
   const settled = settledOf(facts);
   const startedAt = run.ledger.facts[0]?.at;
-  const calls = callsOf(settled, facts, prices, startedAt ?? 0);
+  const totals: Totals = { pico: 0n, tokens: 0, input: 0, cacheRead: 0, unpriced: false, capBreached: false };
+  const calls = callsOf(settled, facts, startedAt ?? 0, totals);
   const resume = facts("run.resumed").at(-1);
-
-  const own: Totals = {
-    pico: 0n,
-    tokens: 0,
-    input: 0,
-    cacheRead: 0,
-    unpriced: calls.some((call) => call.unpriced),
-    capBreached: false,
-  };
-  for (const fact of settled) {
-    const { usage } = fact;
-    if (prices.size > 0) own.pico += picoOf(prices.get(attemptKey(fact)));
-    own.tokens += usage.input + usage.output;
-    own.input += usage.input;
-    own.cacheRead += usage.cacheRead;
-  }
   if (resume) {
-    own.pico += unitsOf(resume.priorPicoUsd);
-    own.tokens += resume.priorTokens;
-    own.unpriced ||= resume.priorUnpriced;
+    totals.pico += unitsOf(resume.priorPicoUsd);
+    totals.tokens += resume.priorTokens;
+    totals.unpriced ||= resume.priorUnpriced;
   }
-  const totals = children.reduce<Totals>(
-    (sum, { totals: child }) => ({
-      pico: sum.pico + child.pico,
-      tokens: sum.tokens + child.tokens,
-      input: sum.input + child.input,
-      cacheRead: sum.cacheRead + child.cacheRead,
-      unpriced: sum.unpriced || child.unpriced,
-      capBreached: sum.capBreached || child.capBreached,
-    }),
-    own,
-  );
+  for (const { totals: child } of children) {
+    totals.pico += child.pico;
+    totals.tokens += child.tokens;
+    totals.input += child.input;
+    totals.cacheRead += child.cacheRead;
+    totals.unpriced ||= child.unpriced;
+    totals.capBreached ||= child.capBreached;
+  }
 
   const budget = budgetOf(facts, totals);
   totals.capBreached ||= budget.breached;
@@ -102,23 +84,23 @@ export function fold(run: Foldable, known: (child: Foldable) => Folded | undefin
     afterBytes,
     dropped,
   }));
-  const receipt: Receipt = {
+  const end = endOf(run, facts);
+  // Assigned and not spread: spreading this many parts into one object costs more than the fold itself.
+  const receipt: Writable<Receipt> = {
     schema: RECEIPT_SCHEMA,
     runId: run.id,
     agentId: run.agent.id,
     basis: "estimated_list_price_subtotal",
     claimBasis: "inferred",
-    ...endOf(run, facts),
+    stopReason: end.stopReason,
+    durationMs: end.durationMs,
     denomination: budget.denomination ?? "none",
     capBreached: totals.capBreached,
     overspent: budget.overspent,
     totalEstimatedUsd: usdOf(totals.pico),
     totalTokens: totals.tokens,
     unpriced: totals.unpriced,
-    ...(totals.input > 0 ? { cacheShare: totals.cacheRead / totals.input } : {}),
-    turns: turnsOf(facts),
-    ...(startedAt === undefined ? {} : { startedAt }),
-    ...budget.figures,
+    turns: turnsOf(settled),
     calls,
     tools: tools.rows,
     subagents: children.map((child) => child.receipt),
@@ -130,31 +112,44 @@ export function fold(run: Foldable, known: (child: Foldable) => Folded | undefin
         atCall: fact.atCall,
       })),
     breakers: breakersOf(facts, denomination, tools.declared),
-    compactions: compactionsOf(facts, prices, unpricedIn(settled, calls)),
-    ...(rewrites.length > 0 ? { rewrites } : {}),
-    ...(resume ? { resume: resumeOf(resume, denomination) } : {}),
-    ...detailsOf(facts, { declared: tools.declared, costOf: (callId) => costOf(callId, prices) }),
+    compactions: compactionsOf(facts, settled, calls),
   };
+  if (end.code) receipt.errorCode = end.code;
+  if (end.open) receipt.open = true;
+  if (totals.input > 0) receipt.cacheShare = totals.cacheRead / totals.input;
+  if (startedAt !== undefined) receipt.startedAt = startedAt;
+  if (budget.denomination !== undefined) {
+    receipt.max = budget.max;
+    receipt.released = budget.released;
+    receipt.spent = budget.spent;
+    receipt.remaining = budget.remaining;
+  }
+  if (rewrites.length > 0) receipt.rewrites = rewrites;
+  if (resume) receipt.resume = resumeOf(resume, denomination);
+  Object.assign(receipt, detailsOf(facts, { declared: tools.declared, costOf: (callId) => costOf(callId, prices) }));
   return { receipt, totals };
 }
 
+interface Attempt {
+  readonly callId: CallId;
+  readonly attempt: number;
+}
 // Most calls have one attempt, and their own id will do.
-const attemptKey = ({ callId, attempt }: { callId: CallId; attempt: number }): string =>
-  attempt === 1 ? callId : `${callId}#${attempt}`;
+const attemptKey = ({ callId, attempt }: Attempt): string => (attempt === 1 ? callId : `${callId}#${attempt}`);
 /** One settlement per attempt, the first: a second would count an amount twice. */
 function settledOf(facts: FactsOf): Fact<"call.settled">[] {
   const seen = new Set<string>();
   return facts("call.settled").filter((fact) => seen.size < seen.add(attemptKey(fact)).size);
 }
 
-type Prices = ReadonlyMap<string, Fact<"call.priced">>;
+type Prices = readonly Fact<"call.priced">[];
 const picoOf = (price: Fact<"call.priced"> | undefined): bigint =>
   price && !price.unpriced ? unitsOf(price.picoUsd) : 0n;
 
 /** What all attempts of a call cost; undefined when one of them, or the call itself, has no price. */
 function costOf(callId: string, prices: Prices): bigint | undefined {
   let sum: bigint | undefined;
-  for (const price of prices.values()) {
+  for (const price of prices) {
     if (price.callId !== callId) continue;
     if (price.unpriced) return undefined;
     sum = (sum ?? 0n) + picoOf(price);
@@ -162,23 +157,29 @@ function costOf(callId: string, prices: Prices): bigint | undefined {
   return sum;
 }
 
+/** The rows of the calls; what they sum up to is added to the totals. */
 function callsOf(
   settled: readonly Fact<"call.settled">[],
   facts: FactsOf,
-  prices: Prices,
   startedAt: number,
+  totals: Totals,
 ): ReceiptCall[] {
-  const clamps = new Map(facts("budget.clamped").map((fact) => [attemptKey(fact), fact.tokens]));
-  const keyed = prices.size > 0 || clamps.size > 0;
-  return settled.map((fact) => {
+  const prices = matched(settled, facts("call.priced"));
+  const clamps = matched(settled, facts("budget.clamped"));
+  return settled.map((fact, index) => {
     const { usage } = fact;
-    const key = keyed ? attemptKey(fact) : "";
-    const price = prices.get(key);
+    const price = prices[index];
     // What never left was never billed: nothing about it is unpriced, with or without a catalog.
     const unpriced = price ? price.unpriced : fact.sent;
-    const usd = usdOf(picoOf(price));
-    const clamped = fact.clampedOutputTokens ?? clamps.get(key);
-    return {
+    const pico = picoOf(price);
+    const usd = usdOf(pico);
+    const clamped = fact.clampedOutputTokens ?? clamps[index]?.tokens;
+    totals.pico += pico;
+    totals.tokens += usage.input + usage.output;
+    totals.input += usage.input;
+    totals.cacheRead += usage.cacheRead;
+    totals.unpriced ||= unpriced;
+    const row: Writable<ReceiptCall> = {
       provider: fact.provider,
       model: fact.model,
       inputTokens: Math.max(0, usage.input - usage.cacheRead - usage.cacheWrite),
@@ -189,39 +190,57 @@ function callsOf(
       estimatedUsd: usd,
       unpriced,
       usageBasis: fact.sent ? fact.basis : "unavailable",
-      ...(clamped === undefined ? {} : { clampedOutputTokens: clamped }),
-      ...(fact.simulated ? { simulated: true } : {}),
       purpose: fact.purpose,
       attempt: fact.attempt,
-      ...(unpriced ? {} : { costUsd: usd }),
-      ...(fact.errorCode ? { errorCode: fact.errorCode } : {}),
       atMs: Math.max(0, fact.at - fact.latencyMs - startedAt),
       latencyMs: Math.max(0, fact.latencyMs),
     };
+    if (!unpriced) row.costUsd = usd;
+    if (fact.simulated) row.simulated = true;
+    if (clamped !== undefined) row.clampedOutputTokens = clamped;
+    if (fact.errorCode) row.errorCode = fact.errorCode;
+    return row;
   });
 }
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Calls of the loop that gave an answer, however many attempts each took. */
-const turnsOf = (facts: FactsOf): number =>
-  new Set(
-    facts("call.settled")
-      .filter((fact) => fact.purpose !== "summary" && fact.errorCode === undefined)
-      .map((fact) => fact.callId),
-  ).size;
+/** For each attempt the fact that belongs to it, of two the later. Nearly always there is one for each, in their order. */
+function matched<F extends Attempt>(settled: readonly Attempt[], facts: readonly F[]): readonly (F | undefined)[] {
+  if (facts.length === 0) return [];
+  const same = ({ callId, attempt }: F, index: number): boolean =>
+    settled[index]?.callId === callId && settled[index].attempt === attempt;
+  if (facts.length === settled.length && facts.every(same)) return facts;
+  const byKey = new Map(facts.map((fact) => [attemptKey(fact), fact]));
+  return settled.map((fact) => byKey.get(attemptKey(fact)));
+}
 
-function endOf(run: Foldable, facts: FactsOf): Pick<Receipt, "stopReason" | "errorCode" | "durationMs" | "open"> {
+/** Calls of the loop that gave an answer, however many attempts each took: a call ends with the first. */
+function turnsOf(settled: readonly Fact<"call.settled">[]): number {
+  let turns = 0;
+  for (const { purpose, errorCode } of settled) if (purpose !== "summary" && errorCode === undefined) turns++;
+  return turns;
+}
+
+interface End {
+  readonly stopReason: StopReason;
+  /** Why it failed. */
+  readonly code: string | undefined;
+  readonly durationMs: number;
+  /** It has not ended yet. */
+  readonly open: boolean;
+}
+function endOf(run: Foldable, facts: FactsOf): End {
   const settled = facts("run.settled").at(-1);
   const stopped = facts("run.stopped")[0];
   const stopReason = settled?.stopReason ?? run.outcome?.stopReason ?? stopped?.reason ?? "complete";
   const failed = stopReason === "error" || stopReason === "aborted";
-  const code = settled?.code ?? run.outcome?.error?.code ?? stopped?.code;
   const first = run.ledger.facts[0];
   const last = run.ledger.facts.at(-1);
   return {
     stopReason,
-    ...(failed && code ? { errorCode: code } : {}),
+    code: failed ? (settled?.code ?? run.outcome?.error?.code ?? stopped?.code) : undefined,
     durationMs: Math.max(0, settled?.durationMs ?? run.outcome?.durationMs ?? (first && last ? last.at - first.at : 0)),
-    ...(settled || run.outcome ? {} : { open: true }),
+    open: !settled && !run.outcome,
   };
 }
 
@@ -229,26 +248,37 @@ interface Budget {
   readonly denomination: Denomination | undefined;
   readonly breached: boolean;
   readonly overspent: number;
-  readonly figures: Pick<Receipt, "max" | "released" | "spent" | "remaining">;
+  readonly max: number;
+  readonly released: number;
+  readonly spent: number;
+  readonly remaining: number;
 }
+const NO_BUDGET: Budget = {
+  denomination: undefined,
+  breached: false,
+  overspent: 0,
+  max: 0,
+  released: 0,
+  spent: 0,
+  remaining: 0,
+};
 /** Closed budgets say their figures themselves; one still open is read from what was released and what the tree spent. */
 function budgetOf(facts: FactsOf, totals: Totals): Budget {
   const opened = facts("budget.opened").at(-1);
-  if (!opened) return { denomination: undefined, breached: false, overspent: 0, figures: {} };
+  if (!opened) return NO_BUDGET;
   const { denomination } = opened;
   const figure = (units: bigint): number => amountOf(denomination, units);
   const closed = facts("budget.closed").at(-1);
-  if (closed) {
-    const [max, released, spent, remaining] = [closed.max, closed.released, closed.spent, closed.remaining].map(
-      (amount) => figure(unitsOf(amount)),
-    );
+  if (closed)
     return {
       denomination,
       breached: closed.capBreached,
       overspent: figure(unitsOf(closed.overspent)),
-      figures: { max: max ?? 0, released: released ?? 0, spent: spent ?? 0, remaining: remaining ?? 0 },
+      max: figure(unitsOf(closed.max)),
+      released: figure(unitsOf(closed.released)),
+      spent: figure(unitsOf(closed.spent)),
+      remaining: figure(unitsOf(closed.remaining)),
     };
-  }
   const max = unitsOf(opened.max);
   const released = facts("budget.released").reduce((sum, fact) => sum + unitsOf(fact.amount), unitsOf(opened.released));
   const spent = denomination === "usd" ? totals.pico : BigInt(totals.tokens);
@@ -257,12 +287,10 @@ function budgetOf(facts: FactsOf, totals: Totals): Budget {
     denomination,
     breached: over > 0n,
     overspent: figure(over),
-    figures: {
-      max: figure(max),
-      released: figure(released),
-      spent: figure(spent),
-      remaining: figure(released > spent ? released - spent : 0n),
-    },
+    max: figure(max),
+    released: figure(released),
+    spent: figure(spent),
+    remaining: figure(released > spent ? released - spent : 0n),
   };
 }
 
@@ -286,15 +314,20 @@ function breakersOf(facts: FactsOf, denomination: Denomination, declared: Readon
   });
 }
 
-/** Calls of which some attempt has no price. `calls` are the rows of `settled`, in its order. */
-const unpricedIn = (settled: readonly Fact<"call.settled">[], calls: readonly ReceiptCall[]): ReadonlySet<CallId> =>
-  new Set(settled.flatMap(({ callId }, index) => (calls[index]?.unpriced ? [callId] : [])));
-
-function compactionsOf(facts: FactsOf, prices: Prices, unpriced: ReadonlySet<CallId>): ReceiptCompaction[] {
-  const working = settledOf(facts).filter((fact) => fact.sent && fact.purpose !== "summary");
-  return facts("compaction.settled").map((fact, index) => {
+/** `calls` are the rows of `settled`, in its order. */
+function compactionsOf(
+  facts: FactsOf,
+  settled: readonly Fact<"call.settled">[],
+  calls: readonly ReceiptCall[],
+): ReceiptCompaction[] {
+  const compactions = facts("compaction.settled");
+  if (compactions.length === 0) return [];
+  const prices = facts("call.priced");
+  const unpriced = new Set(settled.flatMap(({ callId }, index) => (calls[index]?.unpriced ? [callId] : [])));
+  const working = settled.filter((fact) => fact.sent && fact.purpose !== "summary");
+  return compactions.map((fact, index) => {
     const after = working.filter((call) => call.seq > fact.seq).length;
-    const spent = [...prices.values()]
+    const spent = prices
       .filter((price) => price.callId === fact.summaryCall)
       .reduce((sum, price) => sum + picoOf(price), 0n);
     return {

@@ -42,7 +42,7 @@ export const retry = definePlugin({
     kernel.hooks.afterUsage.tap({ name: "retry", stage: "decide" }, (settled) => {
       const { plan, open } = callsOf(settled.run);
       const { callId, error } = settled;
-      if (!plan || (!error && !open.has(callId))) return undefined;
+      if (!plan || (!error && (open.size === 0 || !open.has(callId)))) return undefined;
       let attempts = open.get(callId);
       if (!attempts) open.set(callId, (attempts = new Attempts(plan)));
       if (!error) open.delete(callId);

@@ -88,8 +88,8 @@ export const sandbox = definePlugin({
     });
     kernel.provide(Workers, workersOf);
     kernel.hooks.beforeCall.tap({ name: "sandbox:ahead", stage: "shape" }, ({ run, purpose, tools }) => {
-      const may = purpose === "turn" && tools.length > 0 && run.agent.tools.some(isPlaceable);
-      if (may && modeOf(run) === "required") workersOf(run).prestart();
+      if (modeOf(run) !== "required" || purpose !== "turn" || tools.length === 0) return;
+      if (run.agent.tools.some(isPlaceable)) workersOf(run).prestart();
     });
     kernel.hooks.admitTool.tap({ name: "sandbox", stage: "place" }, (call) => {
       if (!call.tool || call.problem) return undefined;

@@ -228,7 +228,9 @@ export const subagents = definePlugin({
 
 /** Denials of subagent tools over the whole tree, read from what was recorded. */
 function deniedIn(run: Run): number {
-  let count = run.ledger.of("tool.denied").filter(({ name }) => run.tools.get(name)?.kind === "subagent").length;
+  let count = 0;
+  for (const fact of run.ledger.facts)
+    if (fact.type === "tool.denied" && run.tools.get(fact.name)?.kind === "subagent") count++;
   for (const child of run.children) count += deniedIn(child);
   return count;
 }
