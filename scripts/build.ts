@@ -7,11 +7,16 @@ import { once } from "node:events";
 import { chmod, cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
+import { CATALOG_DATA, CATALOG_DATE, CATALOG_SHA256 } from "../catalog/generated.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const dist = join(root, "dist");
-const entryPoints = [
-  "index.ts",
+const entryPoints = ["index.ts", "cli/main.ts"];
+/**
+ * Other doors to the package, to which every dynamic import of a part of it is added. They load the package first: what all
+ * of them load is then one chunk and not ten.
+ */
+const doors = [
   "presets/index.ts",
   "plugins/index.ts",
   "plugins/testing.ts",
@@ -19,14 +24,14 @@ const entryPoints = [
   "plugins/context-editing/index.ts",
   "cli/code/index.ts",
   "kernel/index.ts",
-  "cli/main.ts",
 ];
+const DOOR = "door:";
 
 /** Loaded only by what needs them, or shipping files of their own: they stay dependencies of the package. */
 const external = ["yaml", "@ai-sdk/*", "cosmiconfig"];
 
 /** CommonJS code inside an ES module bundle still asks for built-ins through require. */
-const banner = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
+const banner = `const require = (id) => process.getBuiltinModule("node:module").createRequire(import.meta.url)(id);`;
 
 const options = {
   absWorkingDir: root,
@@ -54,22 +59,33 @@ const options = {
 class Placement {
   readonly sources = new Set<string>();
   readonly assets = new Set<string>();
-  /** Files that are loaded when first used, and not with the package. */
-  readonly #later: ReadonlySet<string>;
+  readonly #loading: Loading;
 
-  constructor(later: ReadonlySet<string> = new Set()) {
-    this.#later = later;
+  constructor(loading: Loading = { now: new Set(), later: new Set() }) {
+    this.#loading = loading;
   }
 
   plugin(): Plugin {
     return {
       name: "placement",
       setup: (esbuild) => {
+        esbuild.onResolve({ filter: new RegExp(`^${DOOR}`) }, ({ path }) => ({ path, namespace: "door" }));
+        esbuild.onResolve({ filter: /^\./ }, ({ path, kind, resolveDir }) => {
+          const target = resolve(resolveDir, path);
+          return kind === "dynamic-import" && this.#loading.now.has(target)
+            ? { path: DOOR + relative(root, target), namespace: "door" }
+            : undefined;
+        });
+        esbuild.onLoad({ filter: /./, namespace: "door" }, ({ path }) => {
+          const [index, door] = ["index.ts", path.slice(DOOR.length)].map((file) => JSON.stringify(join(root, file)));
+          return { loader: "js", contents: `import ${index}; export * from ${door};`, resolveDir: root };
+        });
         esbuild.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
           if (path.includes(`${sep}node_modules${sep}`)) return undefined;
-          const placed = await this.#place(path, await readFile(path, "utf8"));
+          const source = path === join(root, CATALOG) ? lazyCatalog() : await readFile(path, "utf8");
+          const placed = await this.#place(path, source);
           // They come after the package, and saying so keeps its files together in few chunks: a chunk costs half a millisecond.
-          const after = this.#later.has(path) ? `import ${JSON.stringify(join(root, "index.ts"))};\n` : "";
+          const after = this.#loading.later.has(path) ? `import ${JSON.stringify(join(root, "index.ts"))};\n` : "";
           return { loader: "ts", contents: after + placed };
         });
       },
@@ -98,12 +114,35 @@ class Placement {
   }
 }
 
+const CATALOG = join("catalog", "generated.ts");
+const CATALOG_ROWS = "generated.json";
+
+/** The generated catalog without its rows: a quarter of a megabyte that the first price reads, and not every import. */
+function lazyCatalog(): string {
+  const { groups: _, ...head } = CATALOG_DATA;
+  return `
+    let groups;
+    export const CATALOG_SHA256 = ${JSON.stringify(CATALOG_SHA256)};
+    export const CATALOG_DATE = ${JSON.stringify(CATALOG_DATE)};
+    export const CATALOG_DATA = {
+      ...${JSON.stringify(head)},
+      get groups() {
+        const { readFileSync } = process.getBuiltinModule("node:fs");
+        return (groups ??= JSON.parse(readFileSync(new URL("./${CATALOG_ROWS}", import.meta.url), "utf8")));
+      },
+    };`;
+}
+
 async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() === true;
 }
 
-/** What the package's sources import dynamically and do not load by themselves. */
-async function loadedLater(): Promise<Set<string>> {
+/** What the package loads, and what its sources import dynamically beside that. */
+interface Loading {
+  readonly now: ReadonlySet<string>;
+  readonly later: ReadonlySet<string>;
+}
+async function loading(): Promise<Loading> {
   const { metafile } = await build({
     ...options,
     entryPoints: ["index.ts"],
@@ -133,13 +172,18 @@ async function loadedLater(): Promise<Set<string>> {
       for (const found of named(/new URL\(\s*"(\.[^"]+\.ts)",\s*import\.meta\.url/g)) alone.add(found);
     }
   for (const path of alone) later.delete(path);
-  return later;
+  return { now: loaded, later };
 }
 
 /** A bundle may discover new entry points (workers, sandbox stages); then it is made once more with them. */
 async function bundle(placement: Placement): Promise<void> {
   const entries = [...new Set([...entryPoints, ...placement.sources])];
-  await build({ ...options, entryPoints: entries, plugins: [placement.plugin()] });
+  const named = (file: string, prefix = "") => ({ in: prefix + file, out: file.replace(/\.ts$/, "") });
+  await build({
+    ...options,
+    entryPoints: [...entries.map((file) => named(file)), ...doors.map((file) => named(file, DOOR))],
+    plugins: [placement.plugin()],
+  });
   if ([...placement.sources].some((source) => !entries.includes(source))) {
     await rm(join(dist, "chunks"), { recursive: true, force: true });
     await bundle(placement);
@@ -164,19 +208,31 @@ async function copyAssets(assets: Iterable<string>): Promise<void> {
 }
 
 /**
- * An ES module's import of `node:fs` reads every export of it, and one of them loads the streams: ten milliseconds that
- * nothing here needs. In the bundle its functions are taken from the module itself.
+ * An ES module's import of `node:fs` reads every export of it, and one of them loads the streams; `node:fs/promises` loads
+ * the watchers and the line editor. That is ten milliseconds of which an import needs none: in the bundle the functions of
+ * the first are taken from the module itself, and those of the second when they are first called.
  */
 async function withoutFacade(): Promise<void> {
-  const IMPORT = /import\{([^}]*)\}from"node:fs";/g;
+  const sync = /import\{([^}]*)\}from"node:fs";/g;
+  const promises = /import\{([^}]*)\}from"node:fs\/promises";/g;
+  const lazily = (_: string, names: string): string =>
+    names
+      .split(",")
+      .map((entry) => {
+        const [name, alias = name] = entry.split(" as ");
+        return `const ${alias}=(...a)=>process.getBuiltinModule("node:fs/promises").${name}(...a);`;
+      })
+      .join("");
   for (const name of await readdir(dist, { recursive: true })) {
     if (!name.endsWith(".js")) continue;
     const path = join(dist, name);
     const text = await readFile(path, "utf8");
-    const taken = text.replace(
-      IMPORT,
-      (_, names: string) => `const{${names.replaceAll(" as ", ":")}}=process.getBuiltinModule("node:fs");`,
-    );
+    const taken = text
+      .replace(
+        sync,
+        (_, names: string) => `const{${names.replaceAll(" as ", ":")}}=process.getBuiltinModule("node:fs");`,
+      )
+      .replace(promises, lazily);
     if (taken !== text) await writeFile(path, taken);
   }
 }
@@ -190,11 +246,12 @@ async function copyGrammars(): Promise<void> {
 }
 
 const started = performance.now();
-const placement = new Placement(await loadedLater());
+const placement = new Placement(await loading());
 await rm(dist, { recursive: true, force: true });
 await Promise.all([bundle(placement), declarations()]);
 await withoutFacade();
 await copyAssets(placement.assets);
+await writeFile(join(dist, "catalog", CATALOG_ROWS), JSON.stringify(CATALOG_DATA.groups));
 await copyGrammars();
 await chmod(join(dist, "cli", "main.js"), 0o755);
 console.log(`built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s`);
