@@ -5,15 +5,15 @@ import { CavemanError } from "./errors.ts";
 class HeldSum<T> implements Hold<T> {
   state: "open" | "settled" | "released" = "open";
   readonly owner: string; readonly amount: T; readonly #spec: HoldSpec<T>;
-  readonly #closed: () => void;
+  readonly #count: HoldCount;
 
-  constructor(spec: HoldSpec<T>, closed: () => void) {
-    this.owner = spec.owner; this.amount = spec.amount; this.#spec = spec; this.#closed = closed;
+  constructor(spec: HoldSpec<T>, count: HoldCount) {
+    this.owner = spec.owner; this.amount = spec.amount; this.#spec = spec; this.#count = count;
   }
   #close(state: "settled" | "released"): void {
     if (this.state !== "open") throw new CavemanError("cave_hold_closed", { place: this.owner, received: `a hold already ${this.state}` });
     this.state = state;
-    this.#closed();
+    this.#count.openHolds--;
   }
   settle(actual: T): void {
     this.#close("settled");
@@ -38,7 +38,7 @@ export class Holds {
   take<T>(spec: HoldSpec<T>): Hold<T> {
     if (this.#closed) throw new CavemanError("cave_hold_closed", { place: spec.owner, received: "a hold on a closed call" });
     this.#count.openHolds++;
-    const hold = new HeldSum(spec, () => void this.#count.openHolds--);
+    const hold = new HeldSum(spec, this.#count);
     this.list.push(hold as Hold);
     return hold;
   }

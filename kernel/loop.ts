@@ -4,7 +4,7 @@ import { CavemanError, describe } from "./errors.ts";
 import type { ModelContent, ModelMessage, ModelPrompt } from "./model.ts";
 import type { RunImpl } from "./run.ts";
 import { check, modelJson } from "./schema.ts";
-import { admit, execute } from "./tool.ts";
+import { admit, carriedOut } from "./tool.ts";
 import { Message } from "./transcript.ts";
 
 type UserContent = Extract<ModelMessage, { role: "user" }>["content"];
@@ -56,9 +56,8 @@ async function work(run: RunImpl, calls: readonly Call[]): Promise<ToolOutcome[]
   const parallel = calls.every((call) => (run.tools.get(call.toolName)?.effect ?? "read") === "read");
   const running: Promise<ToolOutcome>[] = [];
   for (const call of calls) {
-    const admitting = admit(run, { toolCallId: call.toolCallId, name: call.toolName, input: call.input });
-    const admitted = admitting instanceof Promise ? await admitting : admitting;
-    const outcome = "call" in admitted ? execute(admitted.call) : Promise.resolve(admitted.outcome);
+    const admitted = admit(run, { toolCallId: call.toolCallId, name: call.toolName, input: call.input });
+    const outcome = carriedOut(admitted instanceof Promise ? await admitted : admitted);
     running.push(outcome);
     if (!parallel) await outcome;
   }
@@ -69,9 +68,13 @@ function assistant(answer: CallOutcome): Message {
   const content: AssistantContent = [];
   for (const part of answer.content) {
     if (part.type === "text" || part.type === "reasoning") {
-      if (part.text !== "" || part.providerMetadata) content.push({ type: part.type, text: part.text, ...(part.providerMetadata ? { providerOptions: part.providerMetadata } : {}) });
+      if (part.providerMetadata) content.push({ type: part.type, text: part.text, providerOptions: part.providerMetadata });
+      else if (part.text !== "") content.push({ type: part.type, text: part.text });
     } else if (part.type === "tool-call") {
-      content.push({ type: "tool-call", toolCallId: part.toolCallId, toolName: part.toolName, input: argumentsOf(part.input), ...(part.providerExecuted ? { providerExecuted: true } : {}), ...(part.providerMetadata ? { providerOptions: part.providerMetadata } : {}) });
+      const call: AssistantContent[number] = { type: "tool-call", toolCallId: part.toolCallId, toolName: part.toolName, input: argumentsOf(part.input) };
+      if (part.providerExecuted) call.providerExecuted = true;
+      if (part.providerMetadata) call.providerOptions = part.providerMetadata;
+      content.push(call);
     } else if (part.type === "tool-result") {
       content.push({ type: "tool-result", toolCallId: part.toolCallId, toolName: part.toolName, output: { type: "json", value: part.result } });
     }

@@ -13,7 +13,7 @@ import { checkRunOptions, type Plugin } from "./plugin.ts";
 import { race } from "./race.ts";
 import type { Host } from "./request.ts";
 import { checkJson } from "./schema.ts";
-import { abandon, admit, execute, speculate, type ToolHost } from "./tool.ts";
+import { abandon, admit, carriedOut, speculate, type ToolHost } from "./tool.ts";
 import { Transcript } from "./transcript.ts";
 
 /** State that spans the runs of a conversation: how it is made and saved. */
@@ -107,21 +107,19 @@ export class RunImpl implements Host, ToolHost {
     if (this.signal.aborted) throw asCaveman(this.signal.reason, "cave_run_aborted");
     return undefined;
   }
-  #open(): void { if (this.outcome) throw new CavemanError("cave_run_closed"); }
-  async call(request: CallRequest): Promise<CallOutcome> {
-    this.#open();
+  call(request: CallRequest): Promise<CallOutcome> {
+    if (this.outcome) return Promise.reject(new CavemanError("cave_run_closed"));
     if (request.purpose !== "summary") abandon(this);
-    return await callModel(this, request);
+    return callModel(this, request);
   }
-  async tool(request: ToolRequest): Promise<ToolOutcome> {
-    this.#open();
+  tool(request: ToolRequest): Promise<ToolOutcome> {
+    if (this.outcome) return Promise.reject(new CavemanError("cave_run_closed"));
     if (request.speculative) return speculate(this, request);
-    const admitting = admit(this, request);
-    const admitted = admitting instanceof Promise ? await admitting : admitting;
-    return "call" in admitted ? await execute(admitted.call) : admitted.outcome;
+    const admitted = admit(this, request);
+    return admitted instanceof Promise ? admitted.then(carriedOut) : carriedOut(admitted);
   }
   async spawn(agent: AgentDefinition, input: RunInput, by: ToolCall): Promise<Outcome> {
-    this.#open();
+    if (this.outcome) throw new CavemanError("cave_run_closed");
     const { conversation: _, signal: __, runId: ___, ...inherited } = this.options;
     const child = new RunImpl(this.engine, agent, inherited, this, by);
     this.children.push(child);

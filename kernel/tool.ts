@@ -191,6 +191,9 @@ function adopted(call: Pending): Promise<unknown> | undefined {
   return early.work;
 }
 
+/** What became of a call that was admitted, or not. */
+export const carriedOut = (admitted: Admitted): Promise<ToolOutcome> => ("call" in admitted ? execute(admitted.call) : Promise.resolve(admitted.outcome));
+
 /** Executes an admitted call. Never rejects: what goes wrong becomes a result the model can act on. */
 export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
   const call = admitted as Pending;

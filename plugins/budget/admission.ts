@@ -6,9 +6,8 @@ import { CavemanError, describe, type FrozenCall, type Hold, type Refusal } from
 import { Credentials, Pricing } from "../services.ts";
 import { amountOf, releaseOn } from "./controller.ts";
 import type { OnBudgetExhausted } from "./options.ts";
+import { OWNER } from "./meter.ts";
 import type { State } from "./state.ts";
-
-export const OWNER = "budget";
 
 type Bound = (allowance: number) => bigint | { readonly unpriced: string };
 const SHORT = Symbol("nothing fits");
@@ -117,12 +116,7 @@ function hold(call: FrozenCall, state: State): Refusal | undefined | typeof SHOR
   }
   const reservation = meter.reserve(amount);
   if (!reservation) return SHORT;
-  call.hold<bigint>({
-    owner: OWNER,
-    amount,
-    settle: (actual) => reservation.settle(actual),
-    release: () => reservation.release(),
-  });
+  call.hold(reservation);
   return undefined;
 }
 

@@ -48,9 +48,16 @@ interface Anchor {
   readonly beyondBytes: boolean;
 }
 
+interface Weighed {
+  readonly call: Measured;
+  /** The byte bound. */
+  readonly bytes: number;
+  readonly extras: readonly ModelMessage[];
+}
+
 export class AnchoredCeiling {
   #anchors: readonly Anchor[] = [];
-  #last: { readonly call: Measured; readonly bytes: number } | undefined;
+  #last: Weighed | undefined;
   #weights:
     | {
         readonly epoch: number;
@@ -69,7 +76,7 @@ export class AnchoredCeiling {
   /** Tokens of input at most; undefined when nothing bounds it. `window` is the context window, when known. */
   of(call: Measured, window: number | undefined = call.model.contextWindow): number | undefined {
     let bound = window ?? Number.POSITIVE_INFINITY;
-    const bytes = this.#bytesOf(call);
+    const { bytes, extras } = this.#weighedOf(call);
     let anchored = Number.POSITIVE_INFINITY;
     let beyond = false;
     for (const anchor of this.#anchors) {
@@ -80,7 +87,7 @@ export class AnchoredCeiling {
         const message = call.view.at(i);
         if (message) delta += message.bytes + FRAMING + beyondBytes(message, call.model.provider);
       }
-      for (const extra of extrasOf(call)) if (!anchor.extras.includes(extra)) delta += weigh(extra);
+      for (const extra of extras) if (!anchor.extras.includes(extra)) delta += weigh(extra);
       anchored = Math.min(anchored, anchor.reported + delta);
       beyond ||= anchor.beyondBytes;
     }
@@ -91,21 +98,22 @@ export class AnchoredCeiling {
 
   /** Keeps a request and the gross input its provider reported as an anchor for the next. */
   settled(call: Measured, reported: number): void {
-    const bytes = this.#bytesOf(call);
+    const { bytes, extras } = this.#weighedOf(call);
     // What it left out would come back with the next request that has room to think.
     if (call.allowance <= THINKING_ROOM && (this.#weights?.thoughtAt ?? 0) < call.view.length) return;
     // An anchor that this one goes on from has nothing more to say.
     const others = this.#anchors.filter(
       (other) => !(alike(other.call, call) && call.view.sharedWith(other.call.view) === other.call.view.length),
     );
-    const anchor = { call, extras: extrasOf(call), reported, beyondBytes: reported > bytes };
-    this.#anchors = [anchor, ...others.slice(0, ANCHORS - 1)];
+    others.splice(ANCHORS - 1);
+    others.unshift({ call, extras, reported, beyondBytes: reported > bytes });
+    this.#anchors = others;
   }
 
-  /** The byte bound of a request, worked out once: it is asked for again when the request has settled. */
-  #bytesOf(call: Measured): number {
-    if (this.#last?.call !== call) this.#last = { call, bytes: this.#byBytes(call) };
-    return this.#last.bytes;
+  /** What a request weighs, worked out once: it is asked for again when the request has settled. */
+  #weighedOf(call: Measured): Weighed {
+    if (this.#last?.call !== call) this.#last = { call, bytes: this.#byBytes(call), extras: extrasOf(call) };
+    return this.#last;
   }
 
   #byBytes(call: Measured): number {

@@ -6,9 +6,10 @@
 import { Type } from "@sinclair/typebox";
 import { type Denial, definePlugin, defineService, type SettledCall, type ToolCall } from "../../kernel/index.ts";
 import { DollarHolds, Pricing } from "../services.ts";
-import { admit, heldIn, holdOf, OWNER } from "./admission.ts";
+import { admit, heldIn, holdOf } from "./admission.ts";
 import type { BudgetController } from "./controller.ts";
 import { errors } from "./errors.ts";
+import { OWNER } from "./meter.ts";
 import type { OnBudgetExhausted, RunBudget } from "./options.ts";
 import { type Carved, childState, rootState, type State } from "./state.ts";
 import { carveWallet, declaresOtherOnly } from "./wallets.ts";

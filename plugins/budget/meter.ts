@@ -3,11 +3,12 @@
  * units (1e-12 USD, or tokens), so no sum drifts. Every operation is synchronous: a check and its take cannot be torn
  * apart by another call.
  */
-import { CavemanError } from "../../kernel/index.ts";
+import { CavemanError, type HoldSpec } from "../../kernel/index.ts";
 
-/** An amount set aside. It ends in exactly one settle or release. */
-export interface Reservation {
-  readonly amount: bigint;
+export const OWNER = "budget";
+
+/** An amount set aside, as a call holds it. It ends in exactly one settle or release. */
+export interface Reservation extends HoldSpec<bigint> {
   readonly open: boolean;
   /** Books what it really cost, never clamped; a negative amount counts as nothing. */
   settle(actual: bigint): void;
@@ -160,6 +161,7 @@ export class Meter {
 
 /** A reservation and the meter's account of how it ended. */
 class Held implements Reservation {
+  readonly owner = OWNER;
   readonly amount: bigint;
   readonly #end: (actual: bigint) => void;
   open = true;
