@@ -1,6 +1,6 @@
 /** The message that carries a capsule: the summary, and a visible record of what it stands for. */
 import { Message } from "../../kernel/index.ts";
-import type { ContextSummary } from "./capsule.ts";
+import type { ContextSummary } from "./capsule-schema.ts";
 
 interface CapsuleRecord {
   readonly removed: number;

@@ -3,11 +3,19 @@
  * reserve), and let the call stop. A rung is taken only when it frees enough and pays for the cached prefix it breaks;
  * what leaves the view is kept first, and a rewrite that fails any check leaves the view as it was.
  */
-import { type CallId, type Compaction, illegality, type Rewrite, type SettledCall } from "../../kernel/index.ts";
-import { Models, ProviderFaults } from "../services.ts";
+import {
+  type CallId,
+  illegality,
+  type ModelCall,
+  type Rewrite,
+  type SettledCall,
+  type View,
+} from "../../kernel/index.ts";
 import { evictableIn } from "./evict.ts";
 import { Eviction } from "./eviction.ts";
+import type { Due } from "./pressure.ts";
 import { RewriteLog } from "./rewrite-log.ts";
+import { Summarizer } from "./summarizer.ts";
 import { SummaryRung } from "./summary.ts";
 import { type Parts, Work } from "./work.ts";
 
@@ -19,28 +27,25 @@ export class Compactor {
   readonly #eviction: Eviction;
   readonly #summary: SummaryRung;
   readonly #rejected = new Set<CallId>();
-  #quietUntil = 0;
+  /** Tokens up to which a view is left alone that could not be made smaller. */
+  quietUntil = 0;
 
-  constructor(parts: Parts) {
+  constructor(own: Omit<Parts, "summarizer">) {
+    const parts: Parts = { ...own, summarizer: new Summarizer(own.run, own.gauge, own.settings) };
     const log = new RewriteLog(parts);
     this.#parts = parts;
     this.#eviction = new Eviction(parts, log);
     this.#summary = new SummaryRung(parts, log);
   }
 
-  /** A smaller view, or undefined. Answers at once while there is no pressure. */
-  rewrite({ view, reason, model: last, rewrites }: Compaction): Promise<Rewrite | undefined> | undefined {
-    const { run, scales } = this.#parts;
-    const model = last ?? run.find(Models)?.resolved;
-    if (!model || run.stopping || run.signal.aborted) return undefined;
-    const pressure = scales.pressure(view, model, reason);
-    if (!pressure || (!pressure.forced && pressure.tokens <= this.#quietUntil)) return undefined;
-    const { tokens, window } = pressure;
-    // What another plugin made smaller for this very reason is tried before more is taken out.
-    if (reason !== "pressure" && rewrites.length > 0 && (window === undefined || scales.fits(tokens, model, window)))
-      return undefined;
-    const work = new Work(this.#parts, view, model, pressure);
+  /** A smaller view, or undefined when none is worth it. */
+  rewrite(view: View, due: Due): Promise<Rewrite | undefined> | undefined {
+    const work = new Work(this.#parts, view, due);
     return illegality(work.messages) ? undefined : this.#climb(work);
+  }
+  /** A summary has its own time limit. */
+  shape(call: ModelCall): void {
+    this.#parts.summarizer.shape(call);
   }
 
   async #climb(work: Work): Promise<Rewrite | undefined> {
@@ -51,12 +56,12 @@ export class Compactor {
     if (evicted) return evicted;
     const summarised = await this.#summary.rewrite(work);
     if (summarised) {
-      this.#quietUntil = 0;
+      this.quietUntil = 0;
       return summarised;
     }
     if (run.stopping || run.signal.aborted) return undefined;
     const fallback = this.#eviction.stale(work, stale) ?? (pressure.forced ? this.#eviction.newest(work) : undefined);
-    this.#quietUntil = fallback ? 0 : pressure.tokens * GROWTH;
+    this.quietUntil = fallback ? 0 : pressure.tokens * GROWTH;
     return fallback;
   }
 
@@ -76,16 +81,12 @@ export class Compactor {
 
   /** A rejection for size is answered once a call, when there is anything left to take out. */
   rejected(settled: SettledCall): void {
-    const { run, gauge } = this.#parts;
-    const { callId, error, purpose, frozen, sent } = settled;
-    if (!error || purpose === "summary" || settled.replayed || run.stopping || run.signal.aborted) return;
+    const { callId, frozen } = settled;
     if (this.#rejected.has(callId)) return;
-    const fault = run.find(ProviderFaults)?.classify(settled.cause ?? error);
-    if (!fault?.tooLarge || (sent && fault.billed !== "no")) return;
     this.#rejected.add(callId);
     const { view, model } = frozen;
-    const window = gauge.windowOf(model);
-    const { plan, messages } = new Work(this.#parts, view, model, { cause: "window", forced: true, tokens: 0, window });
+    const pressure = { cause: "window", forced: true, tokens: 0, window: this.#parts.gauge.windowOf(model) } as const;
+    const { plan, messages } = new Work(this.#parts, view, { model, pressure });
     const all = { before: messages.length, keepFreshest: false };
     if (plan.removed.length > 0 || evictableIn(messages, all).length > 0) settled.again({ compact: "rejected" });
   }

@@ -4,8 +4,9 @@
  * commitments survive, not that one summary is better than another.
  */
 import { CavemanError, describe, illegality, Message, type ModelMessage } from "../../kernel/index.ts";
-import { type ContextSummary, carriedOver, parseContextSummary } from "./capsule.ts";
+import { carriedOver, parseContextSummary } from "./capsule.ts";
 import { capsuleMessage, historyText } from "./capsule-message.ts";
+import type { ContextSummary } from "./capsule-schema.ts";
 import { summarizationInstruction } from "./instruction.ts";
 import { DEFAULTS } from "./options.ts";
 import { planOf, rebuilt } from "./plan.ts";

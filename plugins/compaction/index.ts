@@ -4,19 +4,18 @@
  * `afterUsage` (a rejection's smaller view). Owns `compaction`.
  */
 import { Type } from "@sinclair/typebox";
-import { definePlugin, type Plugin, type Run } from "../../kernel/index.ts";
+import { definePlugin, type Run } from "../../kernel/index.ts";
 import { ContextGauge, Originals } from "../services.ts";
 import { clampToWindow } from "./clamp.ts";
-import { Compactor } from "./compactor.ts";
+import type { Compactor } from "./compactor.ts";
 import { errors } from "./errors.ts";
 import { type CompactionOptions, checked, keys, settingsOf } from "./options.ts";
 import { Scales } from "./pressure.ts";
 import { Purse } from "./purse.ts";
+import { isRejection } from "./rejection.ts";
 import { CompactionState, SavedState } from "./state.ts";
-import { Summarizer } from "./summarizer.ts";
 
 export type { CompactionOptions } from "./options.ts";
-export * from "./public.ts";
 
 declare module "../../kernel/contract.ts" {
   interface RunOptions {
@@ -35,9 +34,13 @@ declare module "../../kernel/ledger.ts" {
 
 interface Live {
   readonly purse: Purse;
+  scales?: Scales;
   compactor?: Compactor;
-  summarizer?: Summarizer;
 }
+
+/** The ladder's code, once a view was first found too full. */
+let code: Code | undefined;
+type Code = typeof import("./compactor.ts");
 
 export const compaction = definePlugin({
   name: "compaction",
@@ -60,47 +63,45 @@ export const compaction = definePlugin({
     });
     const stateOf = kernel.perConversation("compaction", SavedState, (_run, saved) => new CompactionState(saved));
 
-    const compactorOf = (run: Run): Compactor => {
+    const scalesOf = (run: Run): Scales => {
       const live = liveOf(run);
-      if (live.compactor) return live.compactor;
-      const settings = settingsOf(run.options, defaults);
-      const gauge = run.service(ContextGauge);
-      const summarizer = (live.summarizer = new Summarizer(run, gauge, settings));
-      return (live.compactor = new Compactor({
-        run,
-        gauge,
-        summarizer,
-        settings,
-        originals: run.service(Originals),
-        scales: new Scales(run, gauge, live.purse),
-        state: stateOf(run),
-        callsLeft: () => callsLeft(run, kernel.plugins),
-      }));
+      return (live.scales ??= new Scales(run, run.service(ContextGauge), live.purse));
     };
+    const compactorOf = (run: Run, { Compactor }: Code): Compactor =>
+      (liveOf(run).compactor ??= new Compactor({
+        run,
+        gauge: run.service(ContextGauge),
+        settings: settingsOf(run.options, defaults),
+        originals: run.service(Originals),
+        scales: scalesOf(run),
+        state: stateOf(run),
+        plugins: kernel.plugins,
+      }));
+    /** Uses a run's compactor: at once when its code is there, else when it is loaded and the run still goes on. */
+    const compact = <T>(run: Run, use: (compactor: Compactor) => T | Promise<T>): T | Promise<T | undefined> =>
+      code
+        ? use(compactorOf(run, code))
+        : import("./compactor.ts").then((loaded) => {
+            code = loaded;
+            return run.stopping || run.signal.aborted ? undefined : use(compactorOf(run, code));
+          });
     const off = (run: Run): boolean => run.options.compaction === false;
 
     // A summary has its own time limit, and a budget's handler may wait for a person.
-    kernel.hooks.compact.tap({ name: "compaction:ladder", timeoutMs: Number.POSITIVE_INFINITY }, (payload) =>
-      off(payload.run) ? undefined : compactorOf(payload.run).rewrite(payload),
-    );
+    kernel.hooks.compact.tap({ name: "compaction:ladder", timeoutMs: Number.POSITIVE_INFINITY }, (payload) => {
+      const { run, view } = payload;
+      const due = off(run) ? undefined : scalesOf(run).due(payload, liveOf(run).compactor?.quietUntil ?? 0);
+      return due && compact(run, (compactor) => compactor.rewrite(view, due));
+    });
     kernel.hooks.beforeCall.tap({ name: "compaction:time-limit", stage: "guard" }, (call) =>
-      liveOf(call.run).summarizer?.shape(call),
+      liveOf(call.run).compactor?.shape(call),
     );
     kernel.hooks.reserve.tap({ name: "compaction:clamp", stage: "check" }, (call) => {
       if (!off(call.run)) clampToWindow(call, call.run.service(ContextGauge));
     });
     kernel.hooks.afterUsage.tap({ name: "compaction:rejected", stage: "decide" }, (settled) => {
-      if (settled.error && !off(settled.run)) compactorOf(settled.run).rejected(settled);
+      if (settled.error && !off(settled.run) && isRejection(settled))
+        return compact(settled.run, (compactor) => compactor.rejected(settled));
     });
   },
 });
-
-/** Model calls left under `maxModelCalls`. A summary that leaves no call to use it is money for nothing. */
-function callsLeft(run: Run, plugins: readonly Plugin[]): number {
-  const limits = plugins.find(({ name }) => name === "limits");
-  if (!limits) return Number.POSITIVE_INFINITY;
-  const own = (run.options as { readonly maxModelCalls?: unknown }).maxModelCalls;
-  const most = own ?? (limits.options as { readonly maxModelCalls?: unknown }).maxModelCalls ?? 64;
-  const made = new Set(run.ledger.of("call.intended").map(({ callId }) => callId)).size;
-  return typeof most === "number" ? most - made : Number.POSITIVE_INFINITY;
-}

@@ -1,5 +1,5 @@
 /** What a model is asked for when it writes a capsule. */
-import { CONTEXT_SUMMARY_SCHEMA, type ContextAnchor } from "./capsule.ts";
+import { CONTEXT_SUMMARY_SCHEMA, type ContextAnchor } from "./capsule-schema.ts";
 import type { UserSource } from "./sources.ts";
 
 /** What a capsule must cover. */

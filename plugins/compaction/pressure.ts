@@ -1,13 +1,10 @@
 /** When a view is to be rewritten: for the budget's sake or the window's, whichever is nearer, and how urgently. */
 import type { Compaction, ResolvedModel, Run, View } from "../../kernel/index.ts";
-import { type ContextGauge, Pricing } from "../services.ts";
-import type { Settings } from "./options.ts";
+import { type ContextGauge, Models, Pricing } from "../services.ts";
 import type { Purse, Remaining } from "./purse.ts";
 
 /** Compaction is looked for when the budget holds fewer than this many calls, each priced as if nothing were cached. */
 const COMPACTION_TRIGGER_MULTIPLIER = 4;
-/** Share of a small window that stands in for each figure stated in tokens. */
-const SHARES = { yield: 0.2, recent: 0.25, pinned: 0.25, summary: 0.125 } as const;
 /** Output tokens a call wants when nothing says how many. */
 const DEFAULT_OUTPUT = 8_192;
 
@@ -19,17 +16,10 @@ export interface Pressure {
   readonly window: number | undefined;
 }
 
-/** The settings as far as a window of this size can give them. */
-export function fitted(settings: Settings, window: number | undefined): Settings {
-  if (window === undefined) return settings;
-  const most = (tokens: number, share: number): number => Math.max(1, Math.min(tokens, Math.floor(window * share)));
-  return {
-    ...settings,
-    minYieldTokens: most(settings.minYieldTokens, SHARES.yield),
-    keepRecentTokens: most(settings.keepRecentTokens, SHARES.recent),
-    pinnedUserTokens: most(settings.pinnedUserTokens, SHARES.pinned),
-    summaryMaxTokens: most(settings.summaryMaxTokens, SHARES.summary),
-  };
+/** A rewrite that is called for. */
+export interface Due {
+  readonly model: ResolvedModel;
+  readonly pressure: Pressure;
 }
 
 export class Scales {
@@ -49,7 +39,24 @@ export class Scales {
     return Math.min(wanted, model.maxOutput ?? wanted);
   }
 
-  pressure(view: View, model: ResolvedModel, reason: Compaction["reason"]): Pressure | undefined {
+  /**
+   * What a view is to be made smaller for; undefined while there is no need, and for a run that ends. Pressure that is
+   * not forced counts beyond `quietUntil` tokens.
+   */
+  due({ view, reason, model: last, rewrites }: Compaction, quietUntil: number): Due | undefined {
+    const run = this.#run;
+    const model = last ?? run.find(Models)?.resolved;
+    if (!model || run.stopping || run.signal.aborted) return undefined;
+    const pressure = this.#pressure(view, model, reason);
+    if (!pressure || (!pressure.forced && pressure.tokens <= quietUntil)) return undefined;
+    const { tokens, window } = pressure;
+    // What another plugin made smaller for this very reason is tried before more is taken out.
+    if (reason !== "pressure" && rewrites.length > 0 && (window === undefined || this.fits(tokens, model, window)))
+      return undefined;
+    return { model, pressure };
+  }
+
+  #pressure(view: View, model: ResolvedModel, reason: Compaction["reason"]): Pressure | undefined {
     const window = this.#gauge.windowOf(model);
     const { tokens } = this.#gauge.sizeOf(view, model);
     if (reason === "refused") return { cause: "budget", forced: true, tokens, window };

@@ -1,13 +1,12 @@
 /** For those who write summarisers: the capsule, its validator, and a harness that tries a summariser many times. */
+export { carriedOver, parseContextSummary } from "./capsule.ts";
 export {
   CONTEXT_SUMMARY_SCHEMA,
   CONTEXT_SUMMARY_SCHEMA_VERSION,
   type ContextAnchor,
   type ContextSummary,
   ContextSummarySchema,
-  carriedOver,
-  parseContextSummary,
-} from "./capsule.ts";
+} from "./capsule-schema.ts";
 export { contextCompactionFixture } from "./fixture.ts";
 export {
   type CompactionFixture,

@@ -1,7 +1,7 @@
 /** What a conversation remembers of its compactions: the capsule in its view, and how the originals are read back. */
 import { type Static, Type } from "@sinclair/typebox";
 import { checkJson } from "../../kernel/index.ts";
-import { type ContextSummary, ContextSummarySchema } from "./capsule.ts";
+import { type ContextSummary, ContextSummarySchema } from "./capsule-schema.ts";
 
 export const SavedState = Type.Object({
   capsule: Type.Optional(

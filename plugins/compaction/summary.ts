@@ -4,8 +4,10 @@
  * check of the transition holds.
  */
 import { Message, type ResolvedModel, type Rewrite } from "../../kernel/index.ts";
-import { CONTEXT_SUMMARY_SCHEMA_VERSION, type ContextSummary, carriedOver, parseContextSummary } from "./capsule.ts";
+import { callsLeft } from "./calls-left.ts";
+import { carriedOver, parseContextSummary } from "./capsule.ts";
 import { capsuleMessage, historyText } from "./capsule-message.ts";
+import { CONTEXT_SUMMARY_SCHEMA_VERSION, type ContextSummary } from "./capsule-schema.ts";
 import { citationOf, evict, evictableIn } from "./evict.ts";
 import { summarizationInstruction } from "./instruction.ts";
 import { DEFAULT_MAX_COMPACTIONS } from "./options.ts";
@@ -122,7 +124,7 @@ export class SummaryRung {
     if (this.#paid >= (settings.maxCompactions ?? unstated)) return "max_compactions";
     if (this.#failures >= MOST_FAILURES) return "summaries_fail";
     if (freed < settings.minYieldTokens) return "yield_too_small";
-    if (this.#parts.callsLeft() < 2) return "no_call_left_after";
+    if (callsLeft(this.#parts) < 2) return "no_call_left_after";
     const first = plan.removed[0];
     return work.pays(first ? work.messages.indexOf(first) : 0, freed) ? undefined : "does_not_pay";
   }

@@ -3,7 +3,7 @@
  * claim is checked against what is really there; a summary that says otherwise is not believed in part.
  */
 import { checkJson, illegality, type Message } from "../../kernel/index.ts";
-import { type ContextSummary, ContextSummarySchema } from "./capsule.ts";
+import { type ContextSummary, ContextSummarySchema } from "./capsule-schema.ts";
 import type { UserSource } from "./sources.ts";
 
 /** A capsule that asks to take the place of the one before, and what it is checked against. */

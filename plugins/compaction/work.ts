@@ -1,10 +1,10 @@
 /** One rewrite being considered: the view, why, and what it would have to free to be worth it. */
-import type { Message, ResolvedModel, Run, View } from "../../kernel/index.ts";
+import type { Message, Plugin, ResolvedModel, Run, View } from "../../kernel/index.ts";
 import type { ContextGauge, Originals } from "../services.ts";
 import type { Evictable } from "./evict.ts";
 import type { Settings } from "./options.ts";
 import { type Plan, planOf } from "./plan.ts";
-import { fitted, type Pressure, type Scales } from "./pressure.ts";
+import type { Due, Pressure, Scales } from "./pressure.ts";
 import type { CompactionState } from "./state.ts";
 import type { Summarizer } from "./summarizer.ts";
 
@@ -14,6 +14,8 @@ const MOST_CALLS_TO_PAY = 20;
 const LEAST_SHARE = 0.05;
 /** Tokens of a citation. */
 const CITATION = 100;
+/** Share of a small window that stands in for each figure stated in tokens. */
+const SHARES = { yield: 0.2, recent: 0.25, pinned: 0.25, summary: 0.125 } as const;
 
 /** What a run's compaction works with. */
 export interface Parts {
@@ -24,8 +26,8 @@ export interface Parts {
   readonly summarizer: Summarizer;
   readonly state: CompactionState;
   readonly settings: Settings;
-  /** Model calls this run may still make; infinite when nothing counts them. */
-  readonly callsLeft: () => number;
+  /** Every plugin of the kernel: what limits the calls of a run says how many are left. */
+  readonly plugins: readonly Plugin[];
 }
 
 export class Work {
@@ -38,7 +40,7 @@ export class Work {
   readonly plan: Plan;
   readonly #gauge: ContextGauge;
 
-  constructor({ gauge, settings, state }: Parts, view: View, model: ResolvedModel, pressure: Pressure) {
+  constructor({ gauge, settings, state }: Parts, view: View, { model, pressure }: Due) {
     this.view = view;
     this.messages = view.messages;
     this.model = model;
@@ -77,4 +79,17 @@ export class Work {
     const calls = this.#gauge.callsToPay(this.model, { again: Math.max(0, after), saved });
     return calls === undefined || calls <= MOST_CALLS_TO_PAY;
   }
+}
+
+/** The settings as far as a window of this size can give them. */
+function fitted(settings: Settings, window: number | undefined): Settings {
+  if (window === undefined) return settings;
+  const most = (tokens: number, share: number): number => Math.max(1, Math.min(tokens, Math.floor(window * share)));
+  return {
+    ...settings,
+    minYieldTokens: most(settings.minYieldTokens, SHARES.yield),
+    keepRecentTokens: most(settings.keepRecentTokens, SHARES.recent),
+    pinnedUserTokens: most(settings.pinnedUserTokens, SHARES.pinned),
+    summaryMaxTokens: most(settings.summaryMaxTokens, SHARES.summary),
+  };
 }
