@@ -5,7 +5,7 @@ import { budget } from "./budget/index.ts";
 import { coding } from "./coding/index.ts";
 import { compaction } from "./compaction/index.ts";
 import { compression } from "./compression/index.ts";
-import { contextEditing } from "./context-editing/index.ts";
+import { contextEditing } from "./context-editing/plugin/index.ts";
 import { limits } from "./limits/index.ts";
 import { mcp } from "./mcp/index.ts";
 import { memoryPlugin } from "./memory/index.ts";

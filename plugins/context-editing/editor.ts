@@ -12,7 +12,7 @@ import {
   type SettledCall,
   View,
 } from "../../kernel/index.ts";
-import { Models, type Originals, ProviderFaults } from "../services.ts";
+import type { Originals } from "../services.ts";
 import {
   againOf,
   type Cleared,
@@ -24,28 +24,27 @@ import {
   type RejectionClearPlan,
   savingsOf,
 } from "./clear.ts";
+import type { ClearedProjectionLedger } from "./cleared.ts";
 import type { Gauge } from "./gauge.ts";
 import { resolveTriggerWindow } from "./geometry.ts";
-import { dropEmptyFailureAssistants, isEmptyAssistant } from "./heal.ts";
+import { dropEmptyFailureAssistants } from "./heal.ts";
 import type { PageBack } from "./marker.ts";
 import { indexOccurrences, type OccurrenceIndex, type ToolResult } from "./occurrences.ts";
 import type { ContextEditingOptions } from "./options.ts";
-import { type ClearedProjectionLedger, replayClearedProjection } from "./projection-ledger.ts";
+import { replayClearedProjection } from "./projection-ledger.ts";
+import type { Trigger, Watch } from "./watch.ts";
 
 const OWNER = "context-editing";
 /** Calls within which a clear has to pay for the prefix it breaks, while the context still fits. */
 const MOST_CALLS_TO_PAY = 20;
-
-export type Trigger = "frontier" | "blocking" | "refused" | "rejected";
 
 export class Editor {
   readonly #run: Run;
   readonly #options: ContextEditingOptions;
   readonly #gauge: Gauge;
   readonly #ledger: ClearedProjectionLedger;
+  readonly #watch: Watch;
   readonly #originals: Originals;
-  /** The view whose beginning is known to be painted and healed. */
-  #seen: { readonly epoch: number; readonly length: number } | undefined;
   /** Calls whose rejection was already answered with a smaller view. */
   readonly #rejected = new Set<CallId>();
   /** What a rejection's plan stored and composed, until the view it was made for is rewritten. */
@@ -55,42 +54,32 @@ export class Editor {
   #declinedAt = 0;
   #announced = false;
 
-  constructor(
-    run: Run,
-    options: ContextEditingOptions,
-    gauge: Gauge,
-    ledger: ClearedProjectionLedger,
-    originals: Originals,
-  ) {
-    this.#run = run;
-    this.#options = options;
-    this.#gauge = gauge;
-    this.#ledger = ledger;
+  constructor(watch: Watch, originals: Originals) {
+    this.#run = watch.run;
+    this.#options = watch.options;
+    this.#gauge = watch.gauge;
+    this.#ledger = watch.ledger;
+    this.#watch = watch;
     this.#originals = originals;
   }
 
   rewrite({ view, reason, model: last }: Compaction): Rewrite | undefined {
-    const model = last ?? this.#run.find(Models)?.resolved;
+    const watch = this.#watch;
+    const model = watch.modelOf(last);
     if (model) this.#announce(model);
     const mended = this.#mend(view);
-    const trigger = this.#trigger(mended.view, model, reason);
+    const trigger = watch.trigger(mended.view, model, reason, this.#declinedAt);
     const cleared = trigger ? this.#clear(mended.view, model, trigger) : undefined;
     const now = cleared?.view ?? mended.view;
-    if (now === view) {
-      this.#seen = { epoch: view.epoch, length: view.length };
-      return undefined;
-    }
-    this.#seen = undefined;
+    watch.saw(now === view ? view : undefined);
+    if (now === view) return undefined;
     return view.rewrite(now.messages, { by: OWNER, dropped: mended.dropped + (cleared?.count ?? 0) });
   }
 
   /** A rejection for size is answered with a smaller view, when there is one to give. */
   rejected(settled: SettledCall): void {
-    const { callId, error, purpose, run, frozen, sent } = settled;
-    if (!error || purpose === "summary" || settled.replayed || run.stopping || run.signal.aborted) return;
+    const { callId, run, frozen } = settled;
     if (this.#rejected.has(callId)) return;
-    const fault = run.find(ProviderFaults)?.classify(settled.cause ?? error);
-    if (!fault?.tooLarge || (sent && fault.billed !== "no")) return;
     this.#rejected.add(callId);
     if (clearable(frozen.view.messages, this.#rules()).length === 0) return;
     const plan = this.#plan(frozen.view.messages, indexOccurrences(frozen.view.messages));
@@ -101,37 +90,13 @@ export class Editor {
 
   /** Repaints a view that was built anew and leaves out messages that say nothing. */
   #mend(view: View): { readonly view: View; readonly dropped: number } {
-    const seen = this.#seen;
-    const known = seen?.epoch === view.epoch ? seen.length : 0;
-    let silent = false;
-    for (let at = known; at < view.length && !silent; at++) {
-      const message = view.at(at);
-      silent = message !== undefined && isEmptyAssistant(message);
-    }
-    if (known > 0 && !silent) return { view, dropped: 0 };
+    const silent = this.#watch.isSilent(view);
+    if (!silent && !this.#watch.isNew(view)) return { view, dropped: 0 };
     const { messages } = view;
     const healed = silent ? dropEmptyFailureAssistants(messages) : messages;
     const repainted = replayClearedProjection(healed, this.#ledger).messages;
     if (repainted === messages) return { view, dropped: 0 };
     return { view: View.of(repainted), dropped: messages.length - healed.length };
-  }
-
-  #trigger(view: View, model: ResolvedModel | undefined, reason: Compaction["reason"]): Trigger | undefined {
-    if (reason !== "pressure") return reason;
-    if (!model) return undefined;
-    const frontier = this.#gauge.frontierOf(model);
-    const window = this.#gauge.windowOf(model);
-    if (frontier === undefined || window === undefined) return undefined;
-    const { tokens } = this.#gauge.sizeOf(view, model);
-    if (tokens + this.#room(model, window) > window) return "blocking";
-    if (this.#options.machine === "off" || tokens <= frontier) return undefined;
-    return tokens > this.#declinedAt * 1.05 ? "frontier" : undefined;
-  }
-
-  /** Output tokens the next call will want, as far as a window can give them. */
-  #room(model: ResolvedModel, window: number): number {
-    const wanted = this.#run.agent.output?.maxTokens ?? model.maxOutput ?? 8_192;
-    return Math.min(wanted, Math.floor(window * 0.1));
   }
 
   #clear(

@@ -1,34 +1,19 @@
 /**
- * What was cleared, so that a view which is built again from the originals gets the same bytes the provider has cached.
- * An entry is painted only on the very content it was recorded for; anything else lets the full text stand, which is
- * always the safe direction.
+ * Repaints what was cleared, so that a view which is built again from the originals gets the same bytes the provider has
+ * cached. An entry is painted only on the very content it was recorded for; anything else lets the full text stand, which
+ * is always the safe direction.
  */
-import { Type } from "@sinclair/typebox";
 import type { Message } from "../../kernel/index.ts";
 import { paint } from "./clear.ts";
+import type { ClearedOccurrence, ClearedProjectionLedger } from "./cleared.ts";
 import {
   fingerprintToolResultOccurrence,
   indexOccurrences,
   keyFor,
-  type OccurrenceFingerprint,
   type OccurrenceIndex,
   partsOf,
   textOfResult,
 } from "./occurrences.ts";
-
-/** One clear: the bytes to paint, how many results its call id had then, and the digest of the original. */
-export interface ClearedOccurrence {
-  readonly marker: string;
-  readonly groupCount: number;
-  readonly fp: OccurrenceFingerprint;
-}
-/** What was cleared, by place in the conversation. */
-export interface ClearedProjectionLedger {
-  entries: Map<string, ClearedOccurrence>;
-}
-
-/** A ledger without entries. */
-export const createClearedProjectionLedger = (): ClearedProjectionLedger => ({ entries: new Map() });
 
 /**
  * Paints the recorded clears onto a view. Entries whose result is gone or says something else are dropped; the others are
@@ -60,16 +45,3 @@ export function replayClearedProjection(
   const repainted = paint(messages, clears);
   return { messages: repainted, index: indexOccurrences(repainted) };
 }
-
-/** The ledger as a conversation saves it. */
-export const SavedLedger = Type.Array(
-  Type.Object({
-    key: Type.String(),
-    marker: Type.String(),
-    groupCount: Type.Integer({ minimum: 1 }),
-    fp: Type.String({ pattern: "^[0-9a-f]{64}$" }),
-  }),
-);
-
-export const saveLedger = (ledger: ClearedProjectionLedger): unknown =>
-  [...ledger.entries].map(([key, { marker, groupCount, fp }]) => ({ key, marker, groupCount, fp }));
