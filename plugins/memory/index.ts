@@ -6,8 +6,8 @@
 import { Type } from "@sinclair/typebox";
 import { definePlugin, defineService } from "../../kernel/index.ts";
 import { errors } from "./errors.ts";
+import { OnFirstUse } from "./on-first-use.ts";
 import { type KeptEngines, type MemoryRunOption, memoryOfRun, type RunMemory } from "./run-memory.ts";
-import { memoryTools } from "./tools.ts";
 
 declare module "../../kernel/contract.ts" {
   interface RunOptions {
@@ -19,6 +19,9 @@ declare module "../../kernel/contract.ts" {
   }
 }
 
+/** Loaded with the first run that has a memory. */
+const tools = new OnFirstUse(async () => (await import("./tools.ts")).memoryTools);
+
 export const memoryPlugin = definePlugin({
   name: "memory",
   description: "Keeps facts on this machine and recalls the ones that answer, one turn behind.",
@@ -27,9 +30,10 @@ export const memoryPlugin = definePlugin({
   }),
   errors,
   controls: (run) => ({ memory: run.agent.memory && run.options.memory !== false ? "active" : "absent" }),
+  prepare: (run) => (run.find(Memory) ? tools.use(() => undefined) : undefined),
   tools: (run) => {
     const memory = run.find(Memory);
-    return memory ? memoryTools(() => memory.engine()) : [];
+    return (memory && tools.loaded?.(() => memory.engine())) ?? [];
   },
   commands: () => import("./commands.ts"),
   apply(kernel) {
@@ -56,18 +60,12 @@ const Memory = defineService<RunMemory | undefined>("memory.run");
 
 export { type MemoryDeclaration, type MemoryOptions, memory, memoryTTLMilliseconds } from "./declaration.ts";
 export { type EmbeddingAdapter, openAIEmbeddings } from "./embedding.ts";
-export {
-  createMemoryEngine,
-  MemoryEngine,
-  type MemoryEngineOptions,
-  type MemorySidecar,
-  type SearchOptions,
-} from "./engine.ts";
+export { createMemoryEngine, MemoryEngine } from "./engine.ts";
+export type { MemoryEngineOptions, MemorySidecar, SearchOptions } from "./engine-options.ts";
 export type { MemoryHit, Recall } from "./recall.ts";
 export type { MemoryLink, MemoryRecord, MemoryTurn, Relation } from "./record.ts";
 export type { MemoryRunOption, MemoryRunOptions } from "./run-memory.ts";
 export type { MemoryScope } from "./scope.ts";
-export { secretIn } from "./secrets.ts";
-export { sqliteMemoryStorage } from "./sqlite-storage.ts";
+export { sqliteMemoryStorage } from "./sqlite.ts";
 export type { Entry, Found, MemoryStorage } from "./storage.ts";
 export { createMemoryWorkflow, type MemoryWorkflow } from "./workflow.ts";

@@ -31,12 +31,9 @@ interface TurnRow {
   readonly user: string;
   readonly assistant: string;
 }
-/** A storage in the file at `path`, made when it is first used; `:memory:` keeps it in this process. */
-export function sqliteMemoryStorage(path: string): MemoryStorage {
-  return new SqliteStorage(path);
-}
 
-class SqliteStorage implements MemoryStorage {
+/** A storage in the file at `path`, made when it is first used; `:memory:` keeps it in this process. */
+export class SqliteStorage implements MemoryStorage {
   readonly #path: string;
   #opened: Open | undefined;
 

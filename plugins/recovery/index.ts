@@ -98,5 +98,4 @@ function rootOf(run: Run): Run {
 }
 
 export { locate } from "./location.ts";
-export { type Selection, select } from "./query.ts";
 export { type About, OriginalStore, type Put, type Stored, type StoreOptions } from "./store.ts";

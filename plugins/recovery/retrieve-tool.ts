@@ -1,13 +1,24 @@
 /** `cave_retrieve`: the model fetches back what it was shown a smaller view of. */
 import { Type } from "@sinclair/typebox";
-import { CavemanError, frameworkTool, type Run, type Tool, textOf } from "../../kernel/index.ts";
+import { asCaveman, CavemanError, frameworkTool, type Run, type Tool, textOf } from "../../kernel/index.ts";
 import { textOfOriginal } from "./original.ts";
-import { select } from "./query.ts";
+import type { Selection } from "./query.ts";
 import type { Delivery, Scope } from "./scope.ts";
 import type { OriginalStore } from "./store.ts";
 
 export const RETRIEVE = "cave_retrieve";
 const POINTER = /^\s*(?:<<)?(?:ccr:)?(ccr_[0-9a-f]{32})(?:>>)?\s*$/;
+
+type Select = (original: string, query: string) => Selection | undefined;
+/** Loaded with the first query: most originals are fetched whole, if at all. */
+let select: Select | undefined;
+async function loadSelect(): Promise<Select> {
+  try {
+    return (select = (await import("./query.ts")).select);
+  } catch (error) {
+    throw asCaveman(error, "cave_recovery_store_unavailable", { place: "the code of queries" });
+  }
+}
 
 export function retrieveTool(run: Run, scope: Scope, store: () => OriginalStore): Tool {
   return frameworkTool({
@@ -26,9 +37,13 @@ export function retrieveTool(run: Run, scope: Scope, store: () => OriginalStore)
       if (earlier && stillShown(run, earlier))
         return "The result of this same cave_retrieve call still stands above, unchanged. Use it, or ask without a query for the whole original.";
       const original = textOfOriginal(store().get(handle), handle);
-      const text = query === "" || scope.exhausted(handle) ? original : (select(original, query)?.text ?? original);
-      scope.delivered(handle, query, { toolCallId, text });
-      return text;
+      const answered = (by?: Select): string => {
+        const text = by && !scope.exhausted(handle) ? (by(original, query)?.text ?? original) : original;
+        scope.delivered(handle, query, { toolCallId, text });
+        return text;
+      };
+      if (query === "") return answered();
+      return select ? answered(select) : loadSelect().then(answered);
     },
   });
 }

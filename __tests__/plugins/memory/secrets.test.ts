@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { secretIn } from "../../../plugins/memory/index.ts";
+import { secretIn } from "../../../plugins/memory/secrets.ts";
 import { RECORDS } from "./recall-set.ts";
 import { engineIn, folder, rejection } from "./world.ts";
 

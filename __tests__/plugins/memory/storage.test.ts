@@ -3,6 +3,7 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -14,6 +15,7 @@ import { describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { createMemoryEngine, sqliteMemoryStorage } from "../../../plugins/memory/index.ts";
 import { fileOf } from "../../../plugins/memory/scope.ts";
+import { SqliteStorage } from "../../../plugins/memory/sqlite-storage.ts";
 import { codeOf, DAY, engineIn, folder, type Hand, rejection, writer } from "./world.ts";
 
 // Real processes, on a machine that may be busy.
@@ -305,21 +307,21 @@ describe("a file", () => {
 
     const linked = fileOf(at.path, { ...SCOPE, namespace: "linked" });
     symlinkSync(file, linked);
-    expect(codeOf(() => sqliteMemoryStorage(linked).add([{ text: "x", at: 1 }]))).toBe("cave_memory_storage_unsafe");
+    expect(codeOf(() => new SqliteStorage(linked).add([{ text: "x", at: 1 }]))).toBe("cave_memory_storage_unsafe");
     const second = join(dirname(file), "second.db");
     linkSync(file, second);
-    expect(codeOf(() => sqliteMemoryStorage(second).add([{ text: "x", at: 1 }]))).toBe("cave_memory_storage_unsafe");
+    expect(codeOf(() => new SqliteStorage(second).add([{ text: "x", at: 1 }]))).toBe("cave_memory_storage_unsafe");
     mkdirSync(join(at.path, "open"), { mode: 0o777 });
     const open = join(at.path, "open", "m.db");
     writeFileSync(open, "");
     expect(["no error", "cave_memory_storage_unsafe"]).toContain(
-      codeOf(() => sqliteMemoryStorage(open).add([{ text: "x", at: 1 }])),
+      codeOf(() => new SqliteStorage(open).add([{ text: "x", at: 1 }])),
     );
   });
 
   test("in a place that takes no folders is an error, and no endless wait", () => {
     if (process.platform !== "linux") return;
-    const storage = sqliteMemoryStorage("/proc/nowhere/deep/m.db");
+    const storage = new SqliteStorage("/proc/nowhere/deep/m.db");
     expect(codeOf(() => storage.add([{ text: "x", at: 1 }]))).toBe("cave_memory_storage_unavailable");
   });
 
@@ -327,7 +329,7 @@ describe("a file", () => {
     using at = folder();
     const content = Buffer.from("no database at all ".repeat(300));
     writeFileSync(at.db, content, { mode: 0o600 });
-    const storage = sqliteMemoryStorage(at.db);
+    const storage = new SqliteStorage(at.db);
     expect(codeOf(() => storage.add([{ text: "x", at: 1 }]))).toBe("cave_memory_storage_corrupt");
     expect(codeOf(() => storage.search("x", { limit: 1, at: 1 }))).toBe("cave_memory_storage_corrupt");
     expect(readFileSync(at.db).equals(content)).toBe(true);
@@ -335,7 +337,7 @@ describe("a file", () => {
 
   test("that is damaged never gives another text than was kept", async () => {
     using at = folder();
-    const kept = sqliteMemoryStorage(at.db);
+    const kept = new SqliteStorage(at.db);
     const texts = Array.from({ length: 60 }, (_, i) => `Fact ${i} about the harbour: ${"detail ".repeat(20)}`);
     await kept.add(texts.map((text) => ({ text, at: 1 })));
     await kept.close();
@@ -346,7 +348,7 @@ describe("a file", () => {
       const bytes = Buffer.from(file);
       bytes.fill(0x5a, page * 4_096, page * 4_096 + 64);
       writeFileSync(damaged, bytes, { mode: 0o600 });
-      const storage = sqliteMemoryStorage(damaged);
+      const storage = new SqliteStorage(damaged);
       const code = codeOf(() => {
         for (const { record } of storage.search("harbour detail", { limit: 24, at: 1 }) as readonly {
           record: { text: string };
@@ -357,4 +359,44 @@ describe("a file", () => {
       storage.close();
     }
   });
+});
+
+describe("a storage that is made by hand", () => {
+  test("waits for its code once, keeps the order of what was said meanwhile, and then answers at once", async () => {
+    using at = folder();
+    const storage = sqliteMemoryStorage(at.db);
+    const first = storage.add([{ text: "The gate code is on the blue card", at: 1 }]);
+    const second = storage.list({ limit: 5, inactive: false, at: 1 });
+    expect([first, second].every((answer) => answer instanceof Promise)).toBe(true);
+    expect(await second).toEqual(await first);
+    expect(storage.search("gate code", { limit: 1, at: 1 })).toMatchObject([{ record: { state: "active" } }]);
+    await storage.close();
+  });
+
+  test("that nobody uses makes no file, also when it is closed", async () => {
+    using at = folder();
+    await sqliteMemoryStorage(at.db).close();
+    const engine = engineIn(at.path);
+    await engine.close();
+    expect(readdirSync(at.path)).toEqual([]);
+  });
+
+  test("in a file that is no database rejects with its code", async () => {
+    using at = folder();
+    writeFileSync(at.db, "no database at all ".repeat(300), { mode: 0o600 });
+    const answer = Promise.resolve(sqliteMemoryStorage(at.db).list({ limit: 1, inactive: false, at: 1 }));
+    expect(await rejection(answer)).toBe("cave_memory_storage_corrupt");
+  });
+});
+
+test("what is said to a new engine in one breath is done in its order, also a close", async () => {
+  using at = folder();
+  const engine = engineIn(at.path);
+  const said = engine.remember("The heron nests by the weir");
+  const listed = engine.list();
+  const closed = engine.close();
+  expect(await listed).toEqual([await said]);
+  await closed;
+  // Closed after it was written, not before: the last to let go of a file takes its log away.
+  expect(existsSync(`${fileOf(at.path, SCOPE)}-wal`)).toBe(false);
 });
