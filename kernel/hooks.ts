@@ -129,9 +129,7 @@ export class HookSet {
       for (let at = start; at < taps.length; at++) {
         const tap = taps[at] as Tap;
         const before = keep?.(payload);
-        let answer: unknown;
-        let failed: unknown;
-        let waits = false;
+        let answer: unknown, failed: unknown, waits = false;
         try {
           answer = tap.fn(payload as never, payload.signal);
           if (answer !== undefined) waits = isThenable(answer);
@@ -185,8 +183,7 @@ export class HookSet {
   }
 }
 
-const TIMED_ALL = 64;
-const TIMED_OF = 16;
+const [TIMED_ALL, TIMED_OF] = [64, 16];
 const nothingThrown = (): CavemanError => new CavemanError("cave_plugin_failed", { received: "a thrown nothing" });
 export const isThenable = (value: unknown): value is PromiseLike<unknown> => typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 

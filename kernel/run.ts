@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { callModel, settling } from "./call.ts";
-import type { CallOutcome, CallRequest, Clock, Conversation, Outcome, Run, RunEvent, RunEventBody, RunInput, RunOptions, Service, Settlement, Stop, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
+import type { CallOutcome, CallRequest, Clock, Conversation, Outcome, Run, RunEvent, RunEventBody, RunInput, RunOptions, Service, Stop, ToolCall, ToolOutcome, ToolRequest } from "./contract.ts";
 import { type AgentDefinition, type Context, type FileRef, isFileRef, type Tool } from "./definition.ts";
 import { asCaveman, CavemanError, describe } from "./errors.ts";
 import type { HookSet } from "./hooks.ts";
@@ -132,8 +132,9 @@ export class RunImpl implements Host, ToolHost {
     return outcome;
   }
   find<T>(service: Service<T>): T | undefined {
-    if (!this.#services.has(service.name)) this.#services.set(service.name, this.engine.services.get(service.name)?.(this));
-    return this.#services.get(service.name) as T | undefined;
+    let found = this.#services.get(service.name);
+    if (found === undefined && !this.#services.has(service.name)) this.#services.set(service.name, (found = this.engine.services.get(service.name)?.(this)));
+    return found as T | undefined;
   }
   service<T>(service: Service<T>): T {
     const found = this.find(service);
@@ -208,11 +209,12 @@ export class RunImpl implements Host, ToolHost {
       ...(end.output !== undefined && !error ? { output: end.output } : {}), ...(error ? { error } : {}),
     });
     this.outcome = draft();
-    const settlement = new Settling(this, (failure) => {
+    // Plain fields: V8 keeps what an accessor of a literal closes over until the next full collection.
+    const settlement = { run: this, signal: settling, outcome: this.outcome, fail: (failure: CavemanError): void => {
       if (error) return;
       error = failure;
-      this.outcome = draft();
-    });
+      settlement.outcome = this.outcome = draft();
+    } };
     try {
       await this.hooks.fire("settle", settlement);
     } catch (fault) {
@@ -230,20 +232,8 @@ export class RunImpl implements Host, ToolHost {
   }
 }
 
-/** What taps see of the end. A class, because V8 keeps what the accessor of a literal closes over until the next full collection. */
-class Settling implements Settlement {
-  readonly run: RunImpl; readonly signal = settling; readonly fail: (error: CavemanError) => void;
-  constructor(run: RunImpl, fail: (error: CavemanError) => void) {
-    this.run = run; this.fail = fail;
-  }
-  get outcome(): Outcome { return this.run.outcome as Outcome; }
-}
-
 /** `run_` and 16 hex digits of chance. */
-function newRunId(): string {
-  const uuid = crypto.randomUUID();
-  return `run_${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(14, 18)}`;
-}
+const newRunId = (uuid = crypto.randomUUID()): string => `run_${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(14, 18)}`;
 
 interface Prefix { readonly text: string; readonly tools: readonly Tool[]; readonly system: readonly ModelMessage[]; readonly modelTools: readonly ModelTool[] }
 const prefixes = new WeakMap<AgentDefinition, Prefix>();

@@ -211,12 +211,13 @@ export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
     const performing = perform(call, tool, input);
     raw = isThenable(performing) ? await performing : performing;
     const value = tool.output ? await checkedOutput(tool, raw) : raw;
-    const output = call.stages.length > 0 ? await stages(call, written(value), value) : written(value);
+    const made = stages(call, written(value), value);
+    const output = made instanceof Promise ? await made : made;
     outcome = { toolCallId: call.toolCallId, name: call.name, output, value, isError: false };
   } catch (error) {
     const code = codeOf(error, "cave_tool_failed");
     outcome = failure(call, code, describe(error));
-    if (call.stages.length > 0) outcome = { ...outcome, output: await stages(call, outcome.output, undefined).catch(() => outcome.output) };
+    if (call.stages.length > 0) outcome = { ...outcome, output: await Promise.resolve().then(() => stages(call, outcome.output, undefined)).catch(() => outcome.output) };
   }
   close(run, call, true);
   run.record("tool.finished", new Finished(call, raw, outcome, run.clock.now() - startedAt));
@@ -310,14 +311,20 @@ function written(value: unknown): ToolOutput {
   }
 }
 
-async function stages(call: Pending, output: ToolOutput, raw: unknown): Promise<ToolOutput> {
+/** What the output stages make of an output, from the first on; at once when none of them waits. */
+function stages(call: Pending, output: ToolOutput, raw: unknown, first = 0): ToolOutput | Promise<ToolOutput> {
   let current = output;
-  for (const stage of call.stages) {
-    const next = stage(current, call, raw);
-    current = isThenable(next) ? await next : next;
-    if (typeof current !== "object" || current === null || typeof current.type !== "string") throw new CavemanError("cave_plugin_failed", { place: `output of ${call.name}`, expected: "a tool output", received: typeof current });
+  for (let at = first; at < call.stages.length; at++) {
+    const next = (call.stages[at] as OutputStage)(current, call, raw);
+    if (isThenable(next)) return Promise.resolve(next).then((waited) => stages(call, staged(call, waited), raw, at + 1));
+    current = staged(call, next);
   }
   return current;
+}
+
+function staged(call: Pending, output: ToolOutput): ToolOutput {
+  if (typeof output !== "object" || output === null || typeof output.type !== "string") throw new CavemanError("cave_plugin_failed", { place: `output of ${call.name}`, expected: "a tool output", received: typeof output });
+  return output;
 }
 
 function close(run: ToolHost, call: Pending, inFull: boolean): void {

@@ -120,7 +120,8 @@ export class View {
   }
   /** The canonical messages to send, after those of `head`. */
   prompt(head: readonly ModelMessage[] = []): ModelMessage[] {
-    const out = head.slice();
+    const out: ModelMessage[] = [];
+    for (const message of head) out.push(message); // a frozen array is slow to copy
     for (let i = 0; i < this.length; i++) out.push((this.#messages[i] as Message).value);
     return out;
   }

@@ -5,8 +5,8 @@
 import { CavemanError, describe, type FrozenCall, type Hold, type Refusal } from "../../kernel/index.ts";
 import { Credentials, Pricing } from "../services.ts";
 import { amountOf, releaseOn } from "./controller.ts";
-import type { OnBudgetExhausted } from "./options.ts";
 import { OWNER } from "./meter.ts";
+import type { OnBudgetExhausted } from "./options.ts";
 import type { State } from "./state.ts";
 
 type Bound = (allowance: number) => bigint | { readonly unpriced: string };

@@ -16,4 +16,13 @@ export const amountOf = (denomination: Denomination, units: bigint): number =>
   denomination === "usd" ? usdOf(units) : Number(units);
 /** A recorded amount; one that cannot be read, or is negative, counts as nothing. */
 export const unitsOf = (amount: Amount | undefined): bigint =>
-  amount !== undefined && /^\d{1,60}$/.test(amount) ? BigInt(amount) : 0n;
+  typeof amount === "string" && isWhole(amount) ? BigInt(amount) : 0n;
+
+/** One to sixty digits. Read one by one: a receipt has many amounts, and an expression costs more than the number. */
+function isWhole(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x30 || code > 0x39) return false;
+  }
+  return text.length > 0 && text.length <= 60;
+}
