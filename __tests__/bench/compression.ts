@@ -3,7 +3,9 @@
  * and after, by kind of input. Bars: 25 MB/s for detection on logs, JSON, code, prose and YAML; a median of 5 MB/s for whole
  * compression over logs, terminal output, JSON, search results and text.
  */
-import { builtinRegistry, createEngine, detect } from "../../plugins/compression/index.ts";
+import { builtinRegistry } from "../../plugins/compression/builtin.ts";
+import { detect } from "../../plugins/compression/detect.ts";
+import { createEngine } from "../../plugins/compression/engine.ts";
 import { o200kTokenizer } from "../../plugins/tokens/index.ts";
 import { median } from "./median.ts";
 import { type PayloadName, payload } from "./payloads.ts";

@@ -5,21 +5,13 @@
  */
 import { Type } from "@sinclair/typebox";
 import { CavemanError, definePlugin, type Run } from "../../kernel/index.ts";
-import { Compression, Tokenizer } from "../services.ts";
-import { builtinRegistry } from "./builtin.ts";
+import { Compression } from "../services.ts";
 import type { Compressor } from "./compressor.ts";
 import { DETECTED } from "./content-type.ts";
-import { createEngine, type Engine } from "./engine.ts";
+import type { Engine } from "./engine.ts";
 import { errors } from "./errors.ts";
-import { approximately, OutputCompression } from "./output-stage.ts";
-import type { Registry } from "./registry.ts";
+import type { OutputCompression } from "./output-stage.ts";
 
-export { builtinRegistry } from "./builtin.ts";
-export { DETECTED, FORCED } from "./content-type.ts";
-export { detect } from "./detect.ts";
-export { type CompressOptions, createEngine, type Engine, type Reason, type Report, type Result } from "./engine.ts";
-export { elided, isMarked, pointer } from "./markers.ts";
-export type { Registry } from "./registry.ts";
 export type { CompressContext, Compressed, Compressor, ContentType, DetectedType, ForcedType } from "./schema.ts";
 
 declare module "../../kernel/contract.ts" {
@@ -62,8 +54,24 @@ const Options = Type.Object({
 });
 
 interface State {
-  registry: Registry | undefined;
+  /** Compressors that came before the engine was made. */
+  readonly registered: Compressor[];
   engine: Engine | undefined;
+}
+
+/** Detection, the engine and the output stage, once a run with this plugin was first prepared. */
+let code: Code | undefined;
+type Code = typeof import("./run-engine.ts");
+const load = async (): Promise<void> => {
+  code = await import("./run-engine.ts");
+};
+function loaded(): Code {
+  if (code) return code;
+  throw new CavemanError("cave_plugin_failed", {
+    place: "Compression",
+    expected: "a run whose plugins are prepared",
+    received: "one that is only being made",
+  });
 }
 
 export const compression = definePlugin({
@@ -73,30 +81,35 @@ export const compression = definePlugin({
   runOptions: Type.Object({ compression: Type.Optional(Type.Literal(false)) }),
   errors,
   commands: () => import("./commands.ts"),
+  prepare: () => (code ? undefined : load()),
   controls: (run) => ({ compression: run.options.compression === false ? "absent" : "active" }),
   apply(kernel, options) {
-    const stateOf = kernel.perRun((): State => ({ registry: undefined, engine: undefined }));
-    const registryOf = (run: Run): Registry => (stateOf(run).registry ??= builtinRegistry());
+    const stateOf = kernel.perRun((): State => ({ registered: [], engine: undefined }));
     const engineOf = (run: Run): Engine => {
       const state = stateOf(run);
-      if (!state.engine) {
-        const tokenizer = run.find(Tokenizer);
-        state.engine = createEngine(registryOf(run), tokenizer ? (text) => tokenizer.count(text) : approximately);
-      }
-      return state.engine;
+      return (state.engine ??= loaded().engineFor(run, state.registered));
     };
     kernel.provide(Compression, (run) => ({
-      register: (compressor) => void registryOf(run).register(checked(compressor)),
-      types: () => registryOf(run).list(),
+      register(compressor) {
+        const { engine, registered } = stateOf(run);
+        if (engine) engine.registry.register(checked(compressor));
+        else registered.push(checked(compressor));
+      },
+      types: () => engineOf(run).registry.list(),
       detect: (text) => engineOf(run).detect(text),
-      compress: (text, how) => engineOf(run).compress(text, how),
+      async compress(text, how) {
+        if (!code) await load();
+        return engineOf(run).compress(text, how);
+      },
     }));
 
-    const outputs = new OutputCompression(engineOf, options);
+    let outputs: OutputCompression | undefined;
     // Before the stage that places results: what is still too long once it is compressed is cut there.
     kernel.hooks.admitTool.tap({ name: "compression", stage: "policy" }, (call) => {
       // What a composite tool calls goes to its code, not to the model.
-      if (!call.parent && !isOff(call.run)) call.output(outputs.stage);
+      if (call.parent || isOff(call.run)) return;
+      outputs ??= new (loaded().OutputCompression)(engineOf, options);
+      call.output(outputs.stage);
     });
   },
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
+import { builtinRegistry } from "../../../plugins/compression/builtin.ts";
 import { createEngine, type Engine, MAX_INPUT_BYTES } from "../../../plugins/compression/engine.ts";
-import { builtinRegistry } from "../../../plugins/compression/index.ts";
 import { MapStore, shrink } from "./worlds.ts";
 
 const LOG = Array.from(

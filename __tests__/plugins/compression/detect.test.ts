@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { detect } from "../../../plugins/compression/index.ts";
+import { detect } from "../../../plugins/compression/detect.ts";
 import { payload } from "../../bench/payloads.ts";
 
 const times = (count: number, line: (i: number) => string): string =>

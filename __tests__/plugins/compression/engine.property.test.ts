@@ -1,6 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { DETECTED, detect, FORCED, isMarked } from "../../../plugins/compression/index.ts";
+import { DETECTED, FORCED } from "../../../plugins/compression/content-type.ts";
+import { detect } from "../../../plugins/compression/detect.ts";
+import { isMarked } from "../../../plugins/compression/markers.ts";
 import { anyText, countTokens, engine, jsonText, MapStore, shrink, toolText } from "./worlds.ts";
 
 describe("for any text", () => {

@@ -240,6 +240,23 @@ describe("a compressor of a plugin", () => {
     expect(shown[0]).toContain("HEY … ");
   });
 
+  test("may come before the run is prepared; what a text is can be told from then on", async () => {
+    const asked: string[] = [];
+    const early = definePlugin({
+      name: "early",
+      apply: (kernel) => void kernel.perRun((run) => run.service(Compression).register(shouting)),
+    });
+    const asks = definePlugin({
+      name: "asks",
+      apply: () => undefined,
+      prepare: (run) =>
+        void asked.push(run.service(Compression).detect("HEY you"), run.service(Compression).detect("{}")),
+    });
+    const { facts } = await read({ plugins: [...with_(shouting).slice(0, -1), early, asks], text: `HEY ${LOG}` });
+    expect(asked).toEqual(["shouting", "json"]);
+    expect(facts[0]).toMatchObject({ contentType: "shouting" });
+  });
+
   test("that throws, or leaves out without a marker, changes nothing", async () => {
     const broken = {
       ...shouting,

@@ -1,11 +1,7 @@
 /** What the compression tests share: an engine with a store in memory, and inputs of every kind from a seed. */
 import fc from "fast-check";
-import {
-  builtinRegistry,
-  type CompressOptions,
-  createEngine,
-  type Result,
-} from "../../../plugins/compression/index.ts";
+import { builtinRegistry } from "../../../plugins/compression/builtin.ts";
+import { type CompressOptions, createEngine, type Result } from "../../../plugins/compression/engine.ts";
 import { type PayloadName, payload } from "../../bench/payloads.ts";
 
 /** Words and signs: what matters here is that more text is more tokens. */
