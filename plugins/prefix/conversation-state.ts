@@ -1,7 +1,7 @@
 /** The cache epochs of a conversation: one a model, since each model has a cache of its own. */
 import { type Static, Type } from "@sinclair/typebox";
 import { type Run, sha256 } from "../../kernel/index.ts";
-import { type Sent, savedForm } from "./epoch.ts";
+import { type Sent, savedForm } from "./sent.ts";
 
 /** Epochs kept: a fallback and a cheaper model for some turns come back to theirs. */
 const MAX_EPOCHS = 4;

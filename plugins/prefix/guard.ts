@@ -10,18 +10,9 @@ import {
 import { Pricing } from "../services.ts";
 import { type Expectation, lostMoney, missOf, Totals } from "./accounting.ts";
 import type { Epoch, PrefixState } from "./conversation-state.ts";
-import {
-  type Cause,
-  type Comparison,
-  compare,
-  isSaved,
-  newestUser,
-  otherModel,
-  type Request,
-  sameMessage,
-  sameTools,
-} from "./epoch.ts";
+import { type Cause, type Comparison, compare, newestUser, otherModel, sameMessage, sameTools } from "./epoch.ts";
 import { type Dialect, dialectOf, marking, placeMarks, withCacheKey } from "./hints.ts";
+import { isSaved, type Request } from "./sent.ts";
 
 const OWNER = "prefix";
 const NO_TOOLS: readonly ModelTool[] = Object.freeze([]);

@@ -8,7 +8,7 @@ import { type CallId, definePlugin, type Run } from "../../kernel/index.ts";
 import type { Amount } from "../services.ts";
 import type { BreakCause } from "./accounting.ts";
 import { PrefixState, SavedState } from "./conversation-state.ts";
-import { PrefixGuard } from "./guard.ts";
+import type { PrefixGuard } from "./guard.ts";
 
 declare module "../../kernel/ledger.ts" {
   interface Facts {
@@ -68,6 +68,10 @@ const causes = [
   "unexplained",
 ] as const satisfies readonly BreakCause[];
 
+/** The guard's code, once a call was first made with this plugin. */
+let code: Code | undefined;
+type Code = typeof import("./guard.ts");
+
 export const prefix = definePlugin({
   name: "prefix",
   description: "Keeps the prompt prefix that providers cache, places their cache hints, and accounts for every break.",
@@ -109,15 +113,24 @@ export const prefix = definePlugin({
   apply(kernel, { hints }) {
     const stateOf = kernel.perConversation("prefix", SavedState, (run, saved) => new PrefixState(run, saved));
     const liveOf = kernel.perRun((): { guard?: PrefixGuard } => ({}));
-    const guardOf = (run: Run): PrefixGuard => (liveOf(run).guard ??= new PrefixGuard(run, stateOf(run), hints));
+    const guardOf = (run: Run, { PrefixGuard }: Code): PrefixGuard =>
+      (liveOf(run).guard ??= new PrefixGuard(run, stateOf(run), hints));
+    /** Uses a run's guard: at once when its code is there, else when it is loaded. */
+    const guarded = (run: Run, use: (guard: PrefixGuard) => void): void | Promise<void> =>
+      code
+        ? use(guardOf(run, code))
+        : import("./guard.ts").then((loaded) => {
+            code = loaded;
+            use(guardOf(run, code));
+          });
     kernel.hooks.beforeCall.tap({ name: "prefix:guard", stage: "guard", guard: true }, (call) =>
-      guardOf(call.run).shape(call),
+      guarded(call.run, (guard) => guard.shape(call)),
     );
     kernel.hooks.reserve.tap({ name: "prefix:compare", stage: "check" }, (frozen) =>
-      guardOf(frozen.run).compare(frozen),
+      guarded(frozen.run, (guard) => guard.compare(frozen)),
     );
     kernel.hooks.afterUsage.tap({ name: "prefix:account", stage: "count" }, (settled) =>
-      guardOf(settled.run).settle(settled),
+      guarded(settled.run, (guard) => guard.settle(settled)),
     );
     kernel.hooks.settle.tap({ name: "prefix:totals", stage: "work" }, ({ run }) => liveOf(run).guard?.close());
   },

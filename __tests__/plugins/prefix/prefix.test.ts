@@ -14,8 +14,9 @@ import {
   View,
 } from "../../../kernel/index.ts";
 import { createConversation } from "../../../plugins/conversation/index.ts";
-import { compare, newestUser, type Request } from "../../../plugins/prefix/epoch.ts";
+import { compare, newestUser } from "../../../plugins/prefix/epoch.ts";
 import { prefix } from "../../../plugins/prefix/index.ts";
+import type { Request } from "../../../plugins/prefix/sent.ts";
 import { pricing } from "../../../plugins/pricing/index.ts";
 import type { Script } from "../../../plugins/providers/scripted/index.ts";
 import { models, seededClock } from "../../support/harness.ts";
