@@ -13,22 +13,13 @@ export interface ContextEditingOptions extends ContextWindowOverlay {
   readonly tools?: readonly string[];
 }
 
-const KEYS = ["machine", "keepRecentToolResults", "tools", "contextTokens", "autoCompactTokens"] as const;
-
+const key = (description: string) => Type.Optional(Type.Unsafe({ description }));
 export const keys: TProperties = {
-  machine: Type.Optional(
-    Type.Unsafe<"cc" | "off">({ description: "cc clears at the frontier; off only when a call does not fit" }),
-  ),
-  keepRecentToolResults: Type.Optional(
-    Type.Unsafe<number>({ description: "newest clearable results that keep their content; default 5" }),
-  ),
-  tools: Type.Optional(Type.Unsafe<readonly string[]>({ description: "tools whose old results may be cleared" })),
-  contextTokens: Type.Optional(
-    Type.Unsafe<number>({ description: "tokens of the context window, when the model states another" }),
-  ),
-  autoCompactTokens: Type.Optional(
-    Type.Unsafe<number>({ description: "tokens of a lower window for the trigger alone" }),
-  ),
+  machine: key("cc clears at the frontier; off only when a call does not fit"),
+  keepRecentToolResults: key("newest clearable results that keep their content; default 5"),
+  tools: key("tools whose old results may be cleared"),
+  contextTokens: key("tokens of the context window, when the model states another"),
+  autoCompactTokens: key("tokens of a lower window for the trigger alone"),
 };
 
 const refuse = (place: string, expected: string, received: unknown): never => {
@@ -46,8 +37,7 @@ export const refuseKeep = (received: unknown): never =>
 export function checked(options: unknown, place: string): ContextEditingOptions {
   if (typeof options !== "object" || options === null) return refuse(place, "an object", options);
   const given = options as ContextEditingOptions & Readonly<Record<string, unknown>>;
-  for (const key of Object.keys(given))
-    if (!(KEYS as readonly string[]).includes(key)) refuse(place, KEYS.join(", "), key);
+  for (const key of Object.keys(given)) if (!Object.hasOwn(keys, key)) refuse(place, Object.keys(keys).join(", "), key);
   const { machine, keepRecentToolResults: keep, tools, contextTokens, autoCompactTokens } = given;
   if (machine !== undefined && machine !== "cc" && machine !== "off") refuse(`${place}.machine`, "cc or off", machine);
   if (keep !== undefined && (!Number.isSafeInteger(keep) || keep < 0)) refuseKeep(keep);
