@@ -40,13 +40,13 @@ interface ParsedRate {
 type ParsedRates = { readonly [K in keyof Rates]-?: ParsedRate | undefined };
 interface ParsedTier {
   readonly above: number;
+  readonly name: string;
   readonly rates: ParsedRates;
 }
 interface ParsedEntry {
   readonly from: number;
   readonly start: number;
   readonly end: number;
-  readonly label: string;
   readonly tiers: readonly ParsedTier[];
 }
 
@@ -84,7 +84,7 @@ export function priceUsage(row: Row, usage: PricedUsage, at: Date | number): Pri
   return {
     cost: sum.rounded(mulDivRoundHalfUp),
     basis: basisOf(row),
-    tier: `${tier.above < 0 ? "standard" : `over ${tier.above}`}${entry.label}`,
+    tier: tier.name,
   };
 }
 
@@ -208,14 +208,15 @@ function parseEntry({ from, hours, rates, tiers = [] }: PriceEntry): ParsedEntry
   const begin = from === undefined ? Number.NEGATIVE_INFINITY : day(from);
   const start = hours === undefined ? 0 : minutes(hours.start);
   const end = hours === undefined ? DAY_MINUTES : minutes(hours.end);
+  const label = hours === undefined ? "" : ` ${hours.start}-${hours.end} UTC`;
   const all: ParsedTier[] = [];
   for (const tier of [{ above: -1, rates }, ...tiers]) {
     const read = parseRates(tier.rates);
     if (read === undefined) return undefined;
-    all.push({ above: tier.above, rates: read });
+    all.push({ above: tier.above, name: `${tier.above < 0 ? "standard" : `over ${tier.above}`}${label}`, rates: read });
   }
   if (begin === undefined || start === undefined || end === undefined) return undefined;
-  return { from: begin, start, end, label: hours === undefined ? "" : ` ${hours.start}-${hours.end} UTC`, tiers: all };
+  return { from: begin, start, end, tiers: all };
 }
 
 function parseRates(rates: Rates): ParsedRates | undefined {

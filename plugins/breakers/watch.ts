@@ -41,9 +41,9 @@ interface Slot {
   readonly name: string;
   readonly entry: Entry | undefined;
   result: Content | undefined;
+  /** Nothing repeats here, and no other call of the turn can change that. */
+  free?: boolean;
 }
-
-const WORKS = /^cave_memory_/;
 
 export class Watch {
   readonly #run: Run;
@@ -52,7 +52,7 @@ export class Watch {
   readonly #progress: Progress;
   #turn = 0;
   #text = "";
-  #slots = new Map<string, Slot>();
+  readonly #slots = new Map<string, Slot>();
   /** Tool calls of the turn that have no result yet. */
   #left = 0;
   #asked = 0;
@@ -78,7 +78,7 @@ export class Watch {
     if (!this.#limits || purpose === "summary" || error) return;
     this.#over();
     this.#turn++;
-    this.#slots = new Map();
+    this.#slots.clear();
     this.#text = "";
     this.#moved = false;
     this.#left = this.#asked = 0;
@@ -157,6 +157,7 @@ export class Watch {
     entry.failed = failed;
     this.#repeats.closed(entry);
     const cycle = this.#repeats.cycleAt(entry);
+    slot.free = !cycle && this.#slots.size === 1;
     if (cycle && !cycle.warned) {
       this.#nudge(entry, cycle);
       return withText(output, `cave_tool_call_loop_nudge: ${repeated(cycle)}`);
@@ -197,7 +198,7 @@ export class Watch {
       slot.result ??= this.#moved ? Content.of("") : Content.saved(fact.resultDigest);
       if (!fact.isError && this.#works(fact)) this.#moved = true;
     }
-    if (entry && !this.#run.stopping) {
+    if (entry && !slot.free && !this.#run.stopping) {
       const cycle = this.#repeats.cycleAt(entry);
       if (cycle && this.#isLoop(cycle)) this.#trip(fact.name, cycle);
     }
@@ -205,7 +206,7 @@ export class Watch {
   }
 
   #works({ name, effect }: Fact<"tool.finished">): boolean {
-    return effect !== "read" || WORKS.test(name) || this.#run.tools.get(name)?.kind === "subagent";
+    return effect !== "read" || name.startsWith("cave_memory_") || this.#run.tools.get(name)?.kind === "subagent";
   }
 
   /** The turn is complete. Also called before the next one, for a turn that some other loop left incomplete. */
@@ -224,7 +225,7 @@ export class Watch {
         this.#stop("no_progress", "cave_no_progress", "Turns went on saying and finding the same.");
       }
     }
-    this.#slots = new Map();
+    this.#slots.clear();
   }
 
   #parts(): Part[] {
