@@ -12,7 +12,7 @@ export default {
     const rows: Row[] = [];
     for (const build of builds) {
       const target = `bare@${build}` as const;
-      const growth = await versus({ target, ...long }, { target, ...wide }, 9, 300);
+      const growth = await versus({ target, ...long }, { target, ...wide }, 3, 300);
       rows.push(
         {
           id: `bare.${build}.10`,
