@@ -4,7 +4,6 @@
  */
 import { Type } from "@sinclair/typebox";
 import type { Run, ToolCall } from "../../kernel/index.ts";
-import { StoredOutputs } from "../services.ts";
 import type { Seen, Stamp } from "./files/protocol.ts";
 
 /** Digests of what a model has read, by path; serialisable, so that they last as long as the conversation. */
@@ -70,10 +69,3 @@ export function bind(call: ToolCall, to: Bound): void {
 
 /** The run behind a tool's arguments; undefined where the shell plugin is not loaded. */
 export const boundOf = (input: object): Bound | undefined => bound.get(input);
-
-/** Keeps a whole text where the model can page it, when it has the tool for that. */
-export function keepWhole(input: object, text: Buffer, toolName: string): string | undefined {
-  const run = boundOf(input)?.run;
-  const store = run?.tools.has("read_tool_output") ? run.find(StoredOutputs) : undefined;
-  return store?.keep(text.toString("utf8"), toolName);
-}

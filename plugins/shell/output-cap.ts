@@ -1,5 +1,5 @@
 /** Caps a result at its source: head and tail are kept, cut at lines and never inside a character, the omission stated. */
-import { characterEnd, characterStart } from "./files/text.ts";
+import { characterEnd, characterStart } from "./files/characters.ts";
 
 export interface Cap {
   readonly bytes: number;

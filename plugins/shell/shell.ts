@@ -1,7 +1,8 @@
-/** What the tools of one shellTools() share: its options, file workers, commands, and how a result is delivered. */
+/** What the calls of one shellTools() share: its options, file workers, commands, and how a result is delivered. */
 import { realpath } from "node:fs/promises";
 import { CavemanError } from "../../kernel/index.ts";
-import { boundOf, keepWhole, Stamps } from "./binding.ts";
+import { StoredOutputs } from "../services.ts";
+import { boundOf, Stamps } from "./binding.ts";
 import type { ExecutionBackend } from "./commands/backend.ts";
 import { environment } from "./commands/environment.ts";
 import { LiveOutput } from "./commands/live-output.ts";
@@ -31,11 +32,6 @@ export class Shell {
     });
   }
 
-  /** The result policy of tools whose results may be cut. */
-  get cut(): "page" | "auto" {
-    return this.options.paged ? "page" : "auto";
-  }
-
   /** The workspace's real path. @throws CavemanError `cave_workspace_invalid`. */
   async root(): Promise<string> {
     try {
@@ -57,12 +53,6 @@ export class Shell {
     (boundOf(input)?.stamps ?? this.#stamps).note(stamp);
   }
 
-  /** The run does not settle before this has ended. */
-  track<T>(input: object, work: Promise<T>): Promise<T> {
-    boundOf(input)?.unfinished.add(work);
-    return work;
-  }
-
   /** A result under its tool's cap; the whole is kept for paging when it is cut. `total` is what there was in all. */
   deliver(tool: ShellToolName, input: object, text: string | Buffer, total?: number): string {
     const bytes = this.options.caps[tool];
@@ -74,8 +64,11 @@ export class Shell {
       ...(handle === undefined ? {} : { handle }),
     });
   }
+}
 
-  close(): Promise<void> {
-    return this.sessions.close();
-  }
+/** Keeps a whole text where the model can page it, when it has the tool for that. */
+function keepWhole(input: object, text: Buffer, toolName: string): string | undefined {
+  const run = boundOf(input)?.run;
+  const store = run?.tools.has("read_tool_output") ? run.find(StoredOutputs) : undefined;
+  return store?.keep(text.toString("utf8"), toolName);
 }

@@ -3,9 +3,9 @@ import type { Tool } from "../../kernel/index.ts";
 import { bashTool } from "./commands/bash-tool.ts";
 import { commandTools } from "./commands/session-tools.ts";
 import { fileTools } from "./files/tools.ts";
+import { LazyShell } from "./lazy-shell.ts";
 import { type ShellToolName, type ShellToolsOptions, settled } from "./options.ts";
 import { grepTool } from "./search/grep-tool.ts";
-import { Shell } from "./shell.ts";
 
 /** Tools for an agent's definition. Commands they started are ended by `close()`, or with the process. */
 export type ShellTools = readonly Tool[] & { close(): Promise<void> };
@@ -16,7 +16,7 @@ export type ShellTools = readonly Tool[] & { close(): Promise<void> };
  * @throws CavemanError `cave_option_invalid`.
  */
 export function shellTools(options: ShellToolsOptions): ShellTools {
-  const shell = new Shell(settled(options));
+  const shell = new LazyShell(settled(options));
   const all: Readonly<Record<ShellToolName, Tool>> = {
     bash: bashTool(shell),
     grep: grepTool(shell),

@@ -1,5 +1,5 @@
 /** Keeps the beginning and the end of a stream, and counts the rest: memory stays bounded however long it is. */
-import { characterStart, wholeCharacters } from "../files/text.ts";
+import { characterStart, wholeCharacters } from "../files/characters.ts";
 
 /** A third of what is kept is the beginning: what a command ends with says more. */
 const HEAD_SHARE = 1 / 3;

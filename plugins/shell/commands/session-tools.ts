@@ -1,20 +1,17 @@
 /** command_start, command_read, command_write, command_kill: commands that run on. */
 import { Type } from "@sinclair/typebox";
 import { type Tool, tool } from "../../../kernel/index.ts";
-import { boundOf } from "../binding.ts";
-import type { Shell } from "../shell.ts";
-import { assertCommand } from "./bash-tool.ts";
-import { type CommandRead, type CommandState, MAX_COMMANDS, MAX_INPUT_BYTES, MAX_WAIT_MS } from "./sessions.ts";
+import type { LazyShell } from "../lazy-shell.ts";
+import { MAX_COMMANDS, MAX_INPUT_BYTES, MAX_WAIT_MS } from "./sessions.ts";
 
-/** How long a command may run on, in milliseconds: an hour unless told otherwise, a day at most. */
-const DEFAULT_MS = 3_600_000;
+/** How long a command may run on at most, in milliseconds: a day. */
 const MAX_MS = 86_400_000;
 
 const id = Type.String({ minLength: 1, maxLength: 100, description: "from command_start" });
 const closed = { additionalProperties: false };
 
 export const commandTools = (
-  shell: Shell,
+  shell: LazyShell,
 ): Readonly<Record<`command_${"start" | "read" | "write" | "kill"}`, Tool>> => ({
   command_start: tool({
     name: "command_start",
@@ -33,7 +30,7 @@ export const commandTools = (
       closed,
     ),
     effect: "external",
-    execute: (input, { signal, toolCallId }) => start(shell, input, signal, toolCallId),
+    execute: (input, context) => shell.call(({ startCommand }, at) => startCommand(at, input, context)),
   }),
   command_read: tool({
     name: "command_read",
@@ -59,19 +56,7 @@ export const commandTools = (
     effect: "read",
     allowRepeat: true,
     timeoutMs: MAX_WAIT_MS + 5_000,
-    async execute(input, { signal }) {
-      const { cursor = 0, waitFor, waitMs = waitFor === undefined ? 0 : MAX_WAIT_MS } = input;
-      // Room for the line in front.
-      const maxBytes = shell.options.caps.command_read - 400;
-      const read = await shell.sessions.read(input.id, {
-        cursor,
-        maxBytes,
-        waitMs,
-        abort: signal,
-        ...(waitFor === undefined ? {} : { waitFor }),
-      });
-      return `[${input.id} ${said(read, waitFor !== undefined)}]\n${read.text}`.trimEnd();
-    },
+    execute: (input, context) => shell.call(({ readCommand }, at) => readCommand(at, input, context)),
   }),
   command_write: tool({
     name: "command_write",
@@ -82,44 +67,13 @@ export const commandTools = (
     ),
     effect: "external",
     allowRepeat: true,
-    execute: (input) => `[${input.id} ${plain(shell.sessions.write(input.id, input.text, input.close ?? false))}]`,
+    execute: (input) => shell.call(({ writeCommand }, at) => writeCommand(at, input)),
   }),
   command_kill: tool({
     name: "command_kill",
     description: "Ends a started command and all it started.",
     input: Type.Object({ id }, closed),
     effect: "external",
-    execute: async (input) => `[${input.id} ${plain(await shell.sessions.kill(input.id))}]`,
+    execute: (input) => shell.call(({ killCommand }, at) => killCommand(at, input)),
   }),
 });
-
-async function start(
-  shell: Shell,
-  input: { command: string; timeoutMs?: number },
-  signal: AbortSignal,
-  toolCallId: string,
-): Promise<string> {
-  assertCommand(input.command);
-  const cwd = await shell.root();
-  signal.throwIfAborted();
-  const started = shell.sessions.start(input.command, cwd, input.timeoutMs ?? DEFAULT_MS);
-  shell.show(started, toolCallId);
-  if (!shell.options.keepCommands) boundOf(input)?.unfinished.endWith(() => shell.sessions.kill(started));
-  return `[${started} running; read it with command_read]`;
-}
-
-const plain = (state: CommandState): string =>
-  state === "unknown_after_restart"
-    ? "unknown_after_restart: not of this process, or over long ago; start it again"
-    : state;
-
-function said({ state, cursor, lostBytes, more, found, exitCode, signal }: CommandRead, waited: boolean): string {
-  const parts = [plain(state)];
-  if (state === "unknown_after_restart") return parts[0] ?? state;
-  if (state === "exited")
-    parts.push(signal === undefined ? `exit code ${exitCode ?? "unknown"}` : `ended by ${signal}`);
-  if (waited) parts.push(found ? "the text came" : "the text did not come");
-  if (lostBytes > 0) parts.push(`${lostBytes} older bytes are no longer kept`);
-  parts.push(`next cursor ${cursor}${more ? ", more is there" : ""}`);
-  return parts.join("; ");
-}

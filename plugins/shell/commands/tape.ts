@@ -1,5 +1,5 @@
 /** The output of a running command: bytes at absolute positions, the oldest let go when there are too many. */
-import { characterEnd, wholeCharacters } from "../files/text.ts";
+import { characterEnd, wholeCharacters } from "../files/characters.ts";
 
 export class Tape {
   readonly #limit: number;

@@ -1,11 +1,10 @@
 /** The other side of the file worker: one thread a call in flight, one kept warm between calls. */
 import type { Worker } from "node:worker_threads";
 import { CavemanError } from "../../../kernel/index.ts";
+import { FILE_MS } from "../limits.ts";
 import type { HardLinks } from "./boundary.ts";
 import type { Answers, FileRequest, WorkerReply } from "./protocol.ts";
 
-/** Milliseconds after which a call's thread is ended. */
-export const FILE_MS = 20_000;
 /** Heap of one thread, in MiB: a hostile file may not take the process down. */
 const HEAP_MIB = 512;
 

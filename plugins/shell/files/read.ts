@@ -2,9 +2,10 @@
 import { createHash } from "node:crypto";
 import { closeSync, readSync } from "node:fs";
 import { type Boundary, type Opened, openFile } from "./boundary.ts";
+import { characterEnd } from "./characters.ts";
 import { FileFault, shown } from "./fault.ts";
 import type { ReadAnswer, ReadRequest } from "./protocol.ts";
-import { asUtf8, characterEnd, isValidUtf8, kindOf, wholeOf } from "./text.ts";
+import { asUtf8, isValidUtf8, kindOf, wholeOf } from "./text.ts";
 
 /** Files up to this many bytes are read to their end: their lines are counted and their digest is taken. */
 export const WHOLE_BYTES = 8 * 1_024 * 1_024;

@@ -3,9 +3,10 @@
  * ripgrep found it: ripgrep only says which lines.
  */
 import { type Boundary, openFile } from "../files/boundary.ts";
+import { characterEnd } from "../files/characters.ts";
 import { FileFault } from "../files/fault.ts";
 import type { GrepAnswer, GrepRequest, LinesRequest, Match } from "../files/protocol.ts";
-import { asUtf8, characterEnd, isValidUtf8, kindOf, wholeOf } from "../files/text.ts";
+import { asUtf8, isValidUtf8, kindOf, wholeOf } from "../files/text.ts";
 import { searchRequest } from "./search-request.ts";
 import { files, SEARCHED_BYTES } from "./walk.ts";
 
