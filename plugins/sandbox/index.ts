@@ -7,10 +7,10 @@
 import { Type } from "@sinclair/typebox";
 import { CavemanError, definePlugin, defineService } from "../../kernel/index.ts";
 import { errors } from "./errors.ts";
+import { assertProfile, LazyWorkers } from "./lazy-workers.ts";
 import { isPlaceable, modeOf, placeOf, treatAsFixture, wantsWorkers } from "./modes.ts";
 import type { ProbeReport } from "./probe.ts";
-import { environment, type SandboxProfile } from "./profile.ts";
-import { TreeWorkers } from "./workers.ts";
+import type { SandboxProfile } from "./profile.ts";
 
 export type { ProbeCheck, ProbeReport } from "./probe.ts";
 export type { SandboxProfile } from "./profile.ts";
@@ -31,7 +31,7 @@ export const SCRATCH_MB = 64;
 export const probeSandbox = async (): Promise<ProbeReport> => (await import("./probe.ts")).probe();
 
 /** The workers of a tree of runs, for what is asked outside of `apply`. */
-const Workers = defineService<TreeWorkers>("sandbox.workers");
+const Workers = defineService<LazyWorkers>("sandbox.workers");
 
 export const sandbox = definePlugin({
   name: "sandbox",
@@ -78,13 +78,14 @@ export const sandbox = definePlugin({
         expected: "a path or a file URL",
         received: typeof entryPath,
       });
-    if (sandboxProfile !== undefined) environment(sandboxProfile);
-    return wantsWorkers(run) ? run.find(Workers)?.open(run, signal) : undefined;
+    const open = (): Promise<void> | undefined =>
+      wantsWorkers(run) ? run.find(Workers)?.open(run, signal) : undefined;
+    return sandboxProfile === undefined ? open() : assertProfile(sandboxProfile).then(open);
   },
   apply(kernel, { fixture = false, startAhead = true, memoryMb = MEMORY_MB, scratchMb = SCRATCH_MB }) {
-    const workersOf = kernel.perRun((run): TreeWorkers => {
+    const workersOf = kernel.perRun((run): LazyWorkers => {
       if (fixture) treatAsFixture(run);
-      return run.parent ? workersOf(run.parent) : new TreeWorkers({ ahead: startAhead, memoryMb, scratchMb });
+      return run.parent ? workersOf(run.parent) : new LazyWorkers({ ahead: startAhead, memoryMb, scratchMb });
     });
     kernel.provide(Workers, workersOf);
     kernel.hooks.beforeCall.tap({ name: "sandbox:ahead", stage: "shape" }, ({ run, purpose, tools }) => {

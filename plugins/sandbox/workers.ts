@@ -12,6 +12,8 @@ import { environment } from "./profile.ts";
 import type { Stage } from "./stage.ts";
 import type { ToolWorker } from "./worker-process.ts";
 
+export { environment };
+
 export interface WorkersOptions extends Bounds {
   /** Whether workers start ahead of need. */
   readonly ahead: boolean;
