@@ -6,7 +6,8 @@ import type { Client, StreamableHTTPClientTransport, Transport } from "@modelcon
 import { CavemanError, describe } from "../../kernel/index.ts";
 import { cleanText, type WireTool } from "./definition.ts";
 import { boundedFetch } from "./http.ts";
-import { reveal, type ServerSpec, secretsIn } from "./options.ts";
+import type { ServerSpec } from "./options.ts";
+import { reveal, secretsIn } from "./secrets.ts";
 import { environmentOf, StdioTransport } from "./stdio.ts";
 
 export interface ConnectionEvents {

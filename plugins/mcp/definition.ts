@@ -3,7 +3,7 @@
  * model, so it is cleaned of what a person reviewing it would not see, bounded, and pinned by the digest of what came.
  */
 import { type Bytes, bytes, sha256 } from "../../kernel/index.ts";
-import type { Hints } from "./options.ts";
+import type { Hints } from "./effects.ts";
 
 /** A tool as it came over the wire; nothing about it is believed. */
 export interface WireTool {

@@ -1,6 +1,6 @@
 /** What a configuration says about MCP servers, and the checks that a schema cannot make. */
 import { type Static, Type } from "@sinclair/typebox";
-import { CavemanError, type Effect } from "../../kernel/index.ts";
+import { CavemanError } from "../../kernel/index.ts";
 
 const closed = { additionalProperties: false } as const;
 
@@ -137,47 +137,4 @@ function checkAddress(
   const secret = headers.some((header) => typeof header === "object");
   if (address.protocol === "http:" && secret && !LOOPBACK.test(address.hostname))
     refuse(".url", "https where headers come from the environment", "http to another machine");
-}
-
-/** @throws CavemanError `cave_mcp_env_missing`, naming the variable and never a value. */
-export function reveal(values: Readonly<Record<string, Secret>>, place: string): Record<string, string> {
-  const out: Record<string, string> = {};
-  for (const [key, value] of Object.entries(values)) {
-    if (typeof value === "string") {
-      out[key] = value;
-      continue;
-    }
-    const found = process.env[value.env];
-    if (found === undefined || found === "")
-      throw new CavemanError("cave_mcp_env_missing", { place: `${place}.${key}`, expected: value.env });
-    out[key] = `${value.prefix ?? ""}${found}`;
-  }
-  return out;
-}
-
-/** The values that came out of the environment, so that they can be struck out of what a server says. */
-export const secretsIn = (values: Readonly<Record<string, Secret>> | undefined): string[] =>
-  Object.values(values ?? {}).flatMap((value) => {
-    const found = typeof value === "string" ? undefined : process.env[value.env];
-    return found ? [found] : [];
-  });
-
-/** What the server says of a tool. Untrusted: it counts only when the configuration says so. */
-export interface Hints {
-  readonly readOnlyHint?: unknown;
-  readonly idempotentHint?: unknown;
-  readonly openWorldHint?: unknown;
-}
-
-/** Configured, else hinted where hints are trusted, else `external`. */
-export function effectOf(options: ServerOptions, tool: string, hints: Hints): Effect {
-  const { effects = {} } = options;
-  const configured = Object.hasOwn(effects, tool) ? effects[tool] : undefined;
-  if (configured) return configured;
-  if (options.trustAnnotations === true) {
-    if (hints.readOnlyHint === true) return "read";
-    if (hints.idempotentHint === true) return "idempotent";
-    if (hints.openWorldHint === false) return "write";
-  }
-  return effects["*"] ?? "external";
 }

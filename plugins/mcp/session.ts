@@ -4,9 +4,10 @@ import { asCaveman, CavemanError, type Run, type Tool, tool } from "../../kernel
 import { Tokenizer } from "../services.ts";
 import { topLevel } from "./arguments.ts";
 import type { Definition } from "./definition.ts";
+import { effectOf } from "./effects.ts";
 import { LockFile } from "./lock.ts";
 import { onDemandTools } from "./on-demand.ts";
-import { effectOf, type McpOptions, type ServerSpec } from "./options.ts";
+import type { McpOptions, ServerSpec } from "./options.ts";
 import type { Link, Listing, Pool, Watcher } from "./pool.ts";
 import { quoted, Refusals } from "./refusals.ts";
 import { readResult } from "./result.ts";
