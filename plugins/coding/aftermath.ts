@@ -3,20 +3,11 @@
  * files stays, and the person remembers having asked.
  */
 import type { RunEvent } from "../../kernel/index.ts";
+import { tellingArgument } from "./telling-argument.ts";
 
 const REQUEST_CHARACTERS = 1_000;
 const CALLS = 40;
 const CALL_CHARACTERS = 200;
-/** What is shown of a call: the argument that says what it was about. */
-const TELLING = ["command", "path", "pattern", "query", "name"];
-
-/** The argument of a call that says most about it; "" when it has none. */
-export function tellingArgument(input: unknown): string {
-  if (typeof input !== "object" || input === null) return "";
-  const fields = input as Readonly<Record<string, unknown>>;
-  const key = TELLING.find((name) => typeof fields[name] === "string");
-  return key === undefined ? "" : String(fields[key]);
-}
 
 export class Aftermath {
   readonly #request: string;

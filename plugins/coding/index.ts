@@ -3,7 +3,6 @@
  * kernel it is given, keeps the conversation, the bill and a person's approvals, and saves them; and the plugin
  * `coding`, which taps `admitTool` to record how commands end.
  */
-export { tellingArgument } from "./aftermath.ts";
 export {
   type CodingAgent,
   type CodingDefinitionOptions,
@@ -12,15 +11,24 @@ export {
   type WorkspaceTools,
   workspaceOf,
 } from "./agent.ts";
-export { type AgentsMd, readAgentsMd } from "./agents-md.ts";
+export type { AgentsMd } from "./agents-md.ts";
 export { type Bill, billOf, cacheShareOf } from "./bill.ts";
 export { coding } from "./command-status.ts";
 export { errors as codingErrors } from "./errors.ts";
 export type { ApprovalRequest, Approve } from "./grants.ts";
-export { privateFolder, readPrivately, writePrivately } from "./private-folder.ts";
-export { CodingSession, type CodingTurn, type TurnOptions } from "./session.ts";
+export {
+  listSessions,
+  privateFolder,
+  readAgentsMd,
+  readPrivately,
+  readSkills,
+  startSession,
+  writePrivately,
+} from "./on-first-use.ts";
+export type { CodingSession, CodingTurn, TurnOptions } from "./session.ts";
 export type { SessionEvent } from "./session-events.ts";
-export { listSessions, type SessionEntry } from "./session-file.ts";
+export type { SessionEntry } from "./session-file.ts";
 export type { SessionOptions } from "./session-options.ts";
-export { readSkills, SKILL_FOLDERS, type Skills } from "./skills.ts";
-export { startSession } from "./start-session.ts";
+export { SKILL_FOLDERS } from "./skill-folders.ts";
+export type { Skills } from "./skills.ts";
+export { tellingArgument } from "./telling-argument.ts";

@@ -7,9 +7,8 @@ import { join, relative } from "node:path";
 import { Type } from "@sinclair/typebox";
 import { type Context, context, describe, frameworkTool, type Tool } from "../../kernel/index.ts";
 import { fenced, isInside, readInside } from "./repository-text.ts";
+import { SKILL_FOLDERS } from "./skill-folders.ts";
 
-/** Where skills are looked for, from the workspace; the first of a name counts. */
-export const SKILL_FOLDERS: readonly string[] = [".agents/skills", ".claude/skills"];
 /** Skills that are listed, and bytes of a body or a file that are read. */
 const MAX_SKILLS = 64;
 const SKILL_BYTES = 24_000;

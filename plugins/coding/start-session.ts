@@ -9,7 +9,8 @@ import { NOTHING } from "./bill.ts";
 import { CodingSession } from "./session.ts";
 import { SessionFile, sessionId } from "./session-file.ts";
 import { dollars, type SessionOptions, type Start } from "./session-options.ts";
-import { readSkills, SKILL_FOLDERS } from "./skills.ts";
+import { SKILL_FOLDERS } from "./skill-folders.ts";
+import { readSkills } from "./skills.ts";
 
 /** Without them a session has no bill, or nobody who is asked before something acts. */
 const NEEDED: readonly string[] = ["receipt", "pricing", "policy", "shell"];
