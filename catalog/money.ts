@@ -21,7 +21,9 @@ export const ZERO: Money = money(0n);
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** Exact picodollars of a decimal, or undefined when it is not a decimal or is finer than a picodollar. */
-function exact(decimal: string): bigint | undefined {
+function exact(dollars: string | number): bigint | undefined {
+  if (Number.isSafeInteger(dollars)) return BigInt(dollars) * DOLLAR;
+  const decimal = String(dollars);
   const found = DECIMAL.exec(decimal);
   if (found === null) return undefined;
   const [, sign, whole = "", fraction = "", exponent = "0"] = found;
@@ -37,7 +39,7 @@ function exact(decimal: string): bigint | undefined {
  * @throws RangeError when it is no finite decimal, or finer than a picodollar.
  */
 export function fromDollars(dollars: string | number): Money {
-  const value = exact(String(dollars));
+  const value = exact(dollars);
   if (value === undefined)
     throw new RangeError(
       `expected dollars as a decimal with at most ${PLACES} places, got ${JSON.stringify(String(dollars))}; write it like "0.05"`,

@@ -247,17 +247,20 @@ const made = new WeakSet<object>();
 export const isTool = (value: unknown): value is Tool => typeof value === "object" && value !== null && made.has(value) && (value as Tool).kind !== undefined && "execute" in value;
 export const isAgent = (value: unknown): value is AgentDefinition => typeof value === "object" && value !== null && made.has(value) && (value as AgentDefinition).kind === "agent";
 
-function brand<T extends object>(value: T & { digest?: string }): T extends { execute: unknown } ? Tool : T;
-function brand(value: Record<string, unknown>): unknown {
-  if ("execute" in value) {
-    // The digest is made when first asked for: most runs never need it.
-    const { name, description, inputJSONSchema, effect } = value;
-    let digest: string | undefined;
-    Object.defineProperty(value, "digest", { enumerable: false, get: () => (digest ??= sha256(JSON.stringify({ name, description, inputJSONSchema, effect, source: value.subagent ? identity((value.subagent as SubagentSpec).agent) : String(value.execute) }))) });
-  }
+function brand<T extends object>(given: T & { digest?: string }): T extends { execute: unknown } ? Tool : T;
+function brand(given: Record<string, unknown>): unknown {
+  const value: object = "execute" in given ? Object.assign(Object.create(TOOL) as object, given) : given;
   made.add(value);
   return Object.freeze(value);
 }
+
+/** Digests stand on the prototype: what an accessor of a single object closes over, V8 keeps until the next full collection. */
+const TOOL = {
+  get digest(): string {
+    const { name, description, inputJSONSchema, effect, subagent: spec, execute } = this as unknown as Tool;
+    return sha256(JSON.stringify({ name, description, inputJSONSchema, effect, source: spec ? identity(spec.agent) : String(execute) }));
+  },
+};
 
 /** What a child is, for the digest of the tool that runs it. */
 const identity = (child: AgentDefinition): unknown => ({ ...child, model: typeof child.model === "object" ? child.model.modelId : String(child.model), tools: child.tools.map((entry) => entry.digest) });

@@ -133,23 +133,24 @@ function closed<S extends TSchema>(json: S): TSchema {
 function structuredCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(structuredCopy);
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined).map(([k, v]) => [k, structuredCopy(v)]));
+  // Spread and not assigned anew, so that a key "__proto__" stays a key, and is refused as any other unknown one.
+  const copy: Record<string, unknown> = { ...value };
+  for (const key of Object.keys(copy)) {
+    if (copy[key] === undefined) delete copy[key];
+    else if (typeof copy[key] === "object") copy[key] = structuredCopy(copy[key]);
+  }
+  return copy;
 }
 
 /** Levels of a model's JSON: whatever walks deeper values, JSON.stringify first of all, may run out of stack. */
 const MAX_DEPTH = 512;
 
-/** Arguments are read twice, for the transcript and for their tool: the last short ones are kept, and copied. */
-let lastRead: { readonly text: string; readonly value: object } | undefined;
-
 /** What a model wrote as JSON; nothing is an empty object. Undefined when it is malformed or nested too deep. */
 export function modelJson(text: string): { readonly value: unknown } | undefined {
-  if (lastRead?.text === text) return { value: { ...lastRead.value } };
   try {
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
-    if (text.length <= MAX_DEPTH && isFlat(value)) lastRead = { text, value: { ...value } };
-    let level = text.length > 2 * MAX_DEPTH ? [value] : [];
-    for (let depth = 0; level.length > 0; depth++) {
+    if (text.length <= 2 * MAX_DEPTH) return { value };
+    for (let level = [value], depth = 0; level.length > 0; depth++) {
       if (depth > MAX_DEPTH) return undefined;
       level = level.flatMap((part) => (typeof part === "object" && part !== null ? Object.values(part) : []));
     }
@@ -157,10 +158,4 @@ export function modelJson(text: string): { readonly value: unknown } | undefined
   } catch {
     return undefined;
   }
-}
-
-function isFlat(value: unknown): value is object {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  for (const key in value) if (typeof (value as Record<string, unknown>)[key] === "object") return false;
-  return true;
 }

@@ -57,6 +57,22 @@ export interface OccurrenceKey {
   readonly occurrence: ToolResult;
 }
 
+/** Its fingerprint is made when read: hashing every result of a long view at each call would cost more than the call. */
+class LazyKey implements OccurrenceKey {
+  readonly key: string;
+  readonly groupCount: number;
+  readonly occurrence: ToolResult;
+
+  constructor(key: string, groupCount: number, occurrence: ToolResult) {
+    this.key = key;
+    this.groupCount = groupCount;
+    this.occurrence = occurrence;
+  }
+  get fp(): OccurrenceFingerprint {
+    return fingerprintToolResultOccurrence(this.occurrence);
+  }
+}
+
 /** The coordinates of one view's tool results; made anew for each view and never kept. */
 export interface OccurrenceIndex {
   /** The result at this place, or undefined when there is none. */
@@ -97,15 +113,8 @@ export function indexOccurrences(messages: readonly Message[]): OccurrenceIndex 
     const parts = partsOf(key);
     return parts && groups.get(parts.toolCallId)?.[parts.ordinal];
   };
-  const of = (result: ToolResult, key: string): OccurrenceKey => ({
-    key,
-    groupCount: groups.get(result.toolCallId)?.length ?? 0,
-    // Made when read: hashing every result of a long view at each call would cost more than the call.
-    get fp() {
-      return fingerprintToolResultOccurrence(result);
-    },
-    occurrence: result,
-  });
+  const of = (result: ToolResult, key: string): OccurrenceKey =>
+    new LazyKey(key, groups.get(result.toolCallId)?.length ?? 0, result);
   return {
     find,
     countOf: (toolCallId) => groups.get(toolCallId)?.length ?? 0,

@@ -11,7 +11,7 @@ import { Pricing } from "../services.ts";
 import { type Expectation, lostMoney, missOf, Totals } from "./accounting.ts";
 import type { Epoch, PrefixState } from "./conversation-state.ts";
 import { type Cause, type Comparison, compare, newestUser, otherModel, sameMessage, sameTools } from "./epoch.ts";
-import { type Dialect, dialectOf, marking, placeMarks, withCacheKey } from "./hints.ts";
+import { type Dialect, dialectOf, Marking, placeMarks, withCacheKey } from "./hints.ts";
 import { isSaved, type Request } from "./sent.ts";
 
 const OWNER = "prefix";
@@ -37,6 +37,7 @@ export class PrefixGuard {
   readonly #hints: boolean;
   readonly #totals = new Totals();
   readonly #told = new Set<string>();
+  readonly #marking = new Marking();
   #shaped: Pick<ModelCall, "additions" | "tools"> = { additions: [], tools: NO_TOOLS };
   #pending: Pending | undefined;
   #settings = { text: "", digest: "" };
@@ -60,7 +61,7 @@ export class PrefixGuard {
     if (dialect === "openai") {
       const options = withCacheKey(call.settings.providerOptions, this.#state.key);
       if (options !== call.settings.providerOptions) call.setSettings({ providerOptions: options ?? {} });
-    } else if (dialect) call.setModel(marking(call.model));
+    } else if (dialect) call.setModel(this.#marking.of(call.model));
   }
 
   /** The same tools in another order are put back in the order that was sent; other tools are somebody's decision. */

@@ -45,27 +45,43 @@ const places = new WeakMap<object, Places>();
 /** Notes where the marks of a frozen prompt go. Requests without a note leave as they are. */
 export const placeMarks = (prompt: readonly ModelMessage[], where: Places): void => void places.set(prompt, where);
 
-const wrapped = new WeakMap<ResolvedModel, ResolvedModel>();
+/** A model that places marks while it sends. */
+class MarkingModel implements LanguageModel {
+  readonly specificationVersion: LanguageModel["specificationVersion"];
+  readonly provider: string;
+  readonly modelId: string;
+  readonly #model: LanguageModel;
 
-/** The same model, placing marks while it sends. One for each model, so that who compares models still can. */
-export function marking(resolved: ResolvedModel): ResolvedModel {
-  let found = wrapped.get(resolved);
-  if (found) return found;
-  const { model } = resolved;
-  const marked: LanguageModel = {
-    specificationVersion: model.specificationVersion,
-    provider: model.provider,
-    modelId: model.modelId,
-    get supportedUrls() {
-      return model.supportedUrls;
-    },
-    doGenerate: (options) => model.doGenerate(decorated(options)),
-    doStream: (options) => model.doStream(decorated(options)),
-  };
-  found = Object.freeze({ ...resolved, model: marked });
-  wrapped.set(resolved, found);
-  wrapped.set(found, found);
-  return found;
+  constructor(model: LanguageModel) {
+    this.specificationVersion = model.specificationVersion;
+    this.provider = model.provider;
+    this.modelId = model.modelId;
+    this.#model = model;
+  }
+  get supportedUrls(): LanguageModel["supportedUrls"] {
+    return this.#model.supportedUrls;
+  }
+  doGenerate(options: CallOptions): ReturnType<LanguageModel["doGenerate"]> {
+    return this.#model.doGenerate(decorated(options));
+  }
+  doStream(options: CallOptions): ReturnType<LanguageModel["doStream"]> {
+    return this.#model.doStream(decorated(options));
+  }
+}
+
+/** The models of a run with their marks. One for each model, so that who compares models still can. */
+export class Marking {
+  readonly #marked = new Map<ResolvedModel, ResolvedModel>();
+
+  /** The same model, placing marks while it sends. */
+  of(resolved: ResolvedModel): ResolvedModel {
+    let found = this.#marked.get(resolved);
+    if (found) return found;
+    if (resolved.model instanceof MarkingModel) return resolved;
+    found = Object.freeze({ ...resolved, model: new MarkingModel(resolved.model) });
+    this.#marked.set(resolved, found);
+    return found;
+  }
 }
 
 /** A request with its marks. The caller's own marks stay where they are, and ours take what is left of the four. */

@@ -3,12 +3,18 @@ import type { Amount, Denomination } from "../services.ts";
 
 const PICO_DIGITS = 12;
 const PICO_PER_USD = 1e12;
+const MICRO_PER_USD = 1e6;
+const PICO_PER_MICRO = 1_000_000n;
 
 /** Whole units of 1e-12 USD as the number nearest to that many dollars. */
 export const usdOf = (pico: bigint): number => {
   const whole = Number(pico);
   // Both are exact, so their quotient is the nearest number.
   if (Number.isSafeInteger(whole)) return whole / PICO_PER_USD;
+  if (pico % PICO_PER_MICRO === 0n) {
+    const micro = Number(pico / PICO_PER_MICRO);
+    if (Number.isSafeInteger(micro)) return micro / MICRO_PER_USD;
+  }
   const digits = (pico < 0n ? -pico : pico).toString().padStart(PICO_DIGITS + 1, "0");
   return Number(`${pico < 0n ? "-" : ""}${digits.slice(0, -PICO_DIGITS)}.${digits.slice(-PICO_DIGITS)}`);
 };

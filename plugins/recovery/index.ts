@@ -4,7 +4,7 @@
  * `Recovery`; owns the store of originals and `caveman retrieve`.
  */
 import { Type } from "@sinclair/typebox";
-import { CavemanError, definePlugin, type Run } from "../../kernel/index.ts";
+import { CavemanError, definePlugin, defineService, type Run } from "../../kernel/index.ts";
 import { Recovery } from "../services.ts";
 import { errors } from "./errors.ts";
 import { locate } from "./location.ts";
@@ -29,30 +29,27 @@ export const recovery = definePlugin({
   }),
   errors,
   tools: (run) => {
-    const state = states.get(rootOf(run));
-    return state ? [retrieveTool(run, state.scope, state.open)] : [];
+    const kept = rootOf(run).find(Kept);
+    return kept ? [retrieveTool(run, kept.scope, kept.open)] : [];
   },
   commands: () => import("./commands.ts"),
   apply(kernel, options) {
     let store: OriginalStore | undefined;
     const users = new Set<Run>();
-    const scopeOf = kernel.perConversation("recovery", SavedScope, (run, saved) => {
-      const scope = new Scope(saved);
-      const open = (): OriginalStore => {
-        users.add(run);
-        return (store ??= new OriginalStore(locate(options)));
-      };
-      if (run.parent === undefined) states.set(run, { scope, open });
-      return scope;
-    });
+    const scopeOf = kernel.perConversation("recovery", SavedScope, (_run, saved) => new Scope(saved));
+    const openFor = (run: Run) => (): OriginalStore => {
+      users.add(run);
+      return (store ??= new OriginalStore(locate(options)));
+    };
+    kernel.provide(Kept, (run) => ({ scope: scopeOf(run), open: openFor(run) }));
 
     const keep = (run: Run, original: string, about: Parameters<Recovery["keep"]>[1]): string | undefined => {
       const root = rootOf(run);
-      const state = states.get(root);
-      if (state === undefined || CONTAINS_HANDLE.test(original)) return undefined;
-      const put = taking(() => state.open().put(original, about));
+      const { scope, open } = root.service(Kept);
+      if (CONTAINS_HANDLE.test(original)) return undefined;
+      const put = taking(() => open().put(original, about));
       if ("handle" in put) {
-        scopeOf(root).show(put.handle);
+        scope.show(put.handle);
         return put.handle;
       }
       if (!told.has(root)) run.notice("recovery", put.problem.code, put.problem.message);
@@ -64,8 +61,8 @@ export const recovery = definePlugin({
     kernel.provide(Recovery, (run) => ({
       keep: (original, about) => keep(run, original, about),
       retrieve: (handle) => {
-        const state = states.get(rootOf(run));
-        return state?.scope.has(handle) ? textOfOriginal(state.open().get(handle), handle) : undefined;
+        const { scope, open } = rootOf(run).service(Kept);
+        return scope.has(handle) ? textOfOriginal(open().get(handle), handle) : undefined;
       },
       isRecovered: (toolName, text) => toolName === RETRIEVE || CONTAINS_HANDLE.test(text),
     }));
@@ -90,7 +87,7 @@ function taking(put: () => Put): Put {
 }
 
 /** A whole tree of runs shares what its root was shown: parent and child read each other's markers. */
-const states = new WeakMap<Run, { readonly scope: Scope; readonly open: () => OriginalStore }>();
+const Kept = defineService<{ readonly scope: Scope; readonly open: () => OriginalStore }>("recovery.kept");
 function rootOf(run: Run): Run {
   let root = run;
   while (root.parent) root = root.parent;

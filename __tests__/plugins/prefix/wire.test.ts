@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { agent, createKernel, definePlugin, type RunOptions, schema, tool } from "../../../kernel/index.ts";
 import { createConversation } from "../../../plugins/conversation/index.ts";
-import { decorated, dialectOf, MAX_MARKS, marking, placeMarks } from "../../../plugins/prefix/hints.ts";
+import { decorated, dialectOf, MAX_MARKS, Marking, placeMarks } from "../../../plugins/prefix/hints.ts";
 import { prefix } from "../../../plugins/prefix/index.ts";
 import { pricing } from "../../../plugins/pricing/index.ts";
 import { priceList } from "../../../plugins/pricing/price-list.ts";
@@ -214,9 +214,11 @@ test("what takes which hints is the catalog's word", () => {
 
 test("a marking model is one for each model, and passes for it", () => {
   const model = resolved(scripted([], { as: "anthropic/claude-sonnet-4-5" }));
-  expect(marking(model)).toBe(marking(model));
-  expect(marking(marking(model))).toBe(marking(model));
-  expect(marking(model)).toMatchObject({
+  const marking = new Marking();
+  const marked = marking.of(model);
+  expect(marking.of(model)).toBe(marked);
+  expect(marking.of(marked)).toBe(marked);
+  expect(marked).toMatchObject({
     provider: model.provider,
     id: model.id,
     model: { provider: model.model.provider, modelId: model.model.modelId },
