@@ -92,7 +92,7 @@ function outcome(callId: CallId, settled: Settled, model: ResolvedModel | undefi
 async function complete(run: Host, shape: Shape, frozen: Frozen, decision: Replay | undefined): Promise<Settled> {
   const { callId, attempt, purpose, model } = frozen;
   const { provider, id } = model;
-  run.record("call.intended", { callId, attempt, purpose, provider, model: id, allowance: frozen.allowance });
+  run.ledger.append("call.intended", { callId, attempt, purpose, provider, model: id, allowance: frozen.allowance });
   const replay = isReplay(decision) ? decision.replay : undefined;
   const answer: Answer = replay
     ? { content: [...replay.content], finish: replay.finish, usage: replay.usage, error: undefined, cause: undefined, sent: true, emitted: false, received: 0 }
@@ -106,7 +106,7 @@ async function complete(run: Host, shape: Shape, frozen: Frozen, decision: Repla
   };
   if (frozen.allowance < frozen.asked) fact.clampedOutputTokens = frozen.allowance;
   if (answer.error) fact.errorCode = answer.error.code;
-  run.record("call.settled", fact);
+  run.ledger.append("call.settled", fact, frozen.at + settled.latencyMs);
   const accounting = run.hooks.fire("afterUsage", settled);
   if (accounting instanceof Promise) await accounting;
   report(run, frozen.holds.close(answer.sent));

@@ -56,14 +56,14 @@ export class Ledger {
 
   constructor(now: () => number) { this.#now = now; }
 
-  /** Appends a fact and tells the subscribers. The data object becomes the fact; getters on it stay lazy. */
-  append<T extends FactType>(type: T, data: Facts[T]): Fact<T> {
+  /** Appends a fact and tells the subscribers. `at` is now, for whoever has just read the clock. The data object becomes the fact; getters on it stay lazy. */
+  append<T extends FactType>(type: T, data: Facts[T], at = this.#now()): Fact<T> {
     // Written onto the fact itself: copying would run its lazy getters, and costs more than all the rest.
     const fact = data as unknown as Fact;
     const stamp = data as { type?: FactType; seq?: number; at?: number };
     stamp.type = type;
     stamp.seq = this.#facts.length;
-    stamp.at = this.#now();
+    stamp.at = at;
     this.#facts.push(fact);
     for (const tell of this.#subscribers) {
       try {

@@ -145,10 +145,16 @@ function structuredCopy(value: unknown): unknown {
 /** Levels of a model's JSON: whatever walks deeper values, JSON.stringify first of all, may run out of stack. */
 const MAX_DEPTH = 512;
 
+/** Arguments are read twice, for the transcript and for their tool: of the last ones, when short and flat, a copy is kept. */
+let lastRead: { readonly text: string; readonly value: object } | undefined;
+const isFlat = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every((part) => typeof part !== "object");
+
 /** What a model wrote as JSON; nothing is an empty object. Undefined when it is malformed or nested too deep. */
 export function modelJson(text: string): { readonly value: unknown } | undefined {
+  if (lastRead?.text === text) return { value: { ...lastRead.value } };
   try {
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
+    if (text.length < MAX_DEPTH && isFlat(value)) lastRead = { text, value: { ...value } };
     if (text.length <= 2 * MAX_DEPTH) return { value };
     for (let level = [value], depth = 0; level.length > 0; depth++) {
       if (depth > MAX_DEPTH) return undefined;

@@ -220,8 +220,9 @@ export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
     if (call.stages.length > 0) outcome = { ...outcome, output: await Promise.resolve().then(() => stages(call, outcome.output, undefined)).catch(() => outcome.output) };
   }
   close(run, call, true);
-  run.record("tool.finished", new Finished(call, raw, outcome, run.clock.now() - startedAt));
-  if (run.listening) run.emit({ type: "tool_end", toolCallId: call.toolCallId, name: call.name, isError: outcome.isError, durationMs: run.clock.now() - startedAt, bytes: textOf(outcome.output).length, ...(outcome.code ? { code: outcome.code } : {}) });
+  const endedAt = run.clock.now();
+  run.ledger.append("tool.finished", new Finished(call, raw, outcome, endedAt - startedAt), endedAt);
+  if (run.listening) run.emit({ type: "tool_end", toolCallId: call.toolCallId, name: call.name, isError: outcome.isError, durationMs: endedAt - startedAt, bytes: textOf(outcome.output).length, ...(outcome.code ? { code: outcome.code } : {}) });
   return outcome;
 }
 

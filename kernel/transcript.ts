@@ -148,7 +148,8 @@ export class Transcript {
   get view(): View { return new View(this.#shown, this.#shown.length, this.#epoch, this.#sums); }
   /** Takes a rewritten view as the current one. @throws CavemanError `cave_transcript_illegal`. */
   adopt(view: View): void {
-    assertLegal(view.messages);
+    const problem = illegality(view.messages);
+    if (problem) throw new CavemanError("cave_transcript_illegal", { received: problem });
     this.#shown = [...view.messages];
     this.#sums = [0];
     // What is appended from here on belongs to this transcript alone, also when the view is adopted elsewhere.
@@ -174,9 +175,4 @@ export function illegality(messages: readonly Message[]): string | undefined {
     }
   }
   return open.size > 0 ? `${open.size} tool call(s) without a result at the end` : undefined;
-}
-
-export function assertLegal(messages: readonly Message[]): void {
-  const problem = illegality(messages);
-  if (problem) throw new CavemanError("cave_transcript_illegal", { received: problem });
 }

@@ -171,8 +171,8 @@ export const ProviderFaults = defineService<ProviderFaults>("provider-faults");
 export interface Models {
   /** The run's own model, once the run has started. */
   readonly resolved: ResolvedModel | undefined;
-  /** Resolves the run's own model; later calls give the same. */
-  prepare(): Promise<ResolvedModel>;
+  /** Resolves the run's own model, a model object at once; later calls give the same. */
+  prepare(): ResolvedModel | Promise<ResolvedModel>;
   /** Resolves another one, for a router or a retry. */
   resolve(spec: ModelSpec): Promise<ResolvedModel>;
 }

@@ -21,7 +21,7 @@ const look = tool({
 });
 const reader = agent({ id: "reader", instructions: "Read.", tools: [look], sandbox: "host" });
 const runtime = createCaveman({
-  preset: (process.argv[2] ?? "standard") as "standard",
+  preset: process.argv[2] as PresetName,
   run: { budget: { maxUsd: 100 }, assumeMeteredCredential: true },
 });
 

@@ -3,13 +3,21 @@
  * twice; provides `Models`, `Credentials` and `ProviderFaults`. Keys come from the environment and leave it only in a request's headers.
  */
 import { type Static, Type } from "@sinclair/typebox";
-import { AUTO, CavemanError, definePlugin, type ModelSpec, type ResolvedModel, type Run } from "../../kernel/index.ts";
+import {
+  AUTO,
+  CavemanError,
+  definePlugin,
+  isModel,
+  type ModelSpec,
+  type ResolvedModel,
+  type Run,
+} from "../../kernel/index.ts";
 import { Credentials, Models, ProviderFaults } from "../services.ts";
 import { classify } from "./classify.ts";
 import { isVendor } from "./credentials.ts";
 import { providerErrors } from "./errors.ts";
 import { foreignTakesLevel, levelOf } from "./reasoning.ts";
-import { type ResolveSettings, regimeOfModel, resolveModel } from "./resolve.ts";
+import { asItIs, type ResolveSettings, regimeOfModel, resolveModel } from "./resolve.ts";
 
 export { classify } from "./classify.ts";
 
@@ -56,7 +64,10 @@ export const providers = definePlugin({
   description: "Resolves models, keeps their keys, and fits reasoning into the allowance.",
   options: Options,
   errors: providerErrors,
-  prepare: async (run) => void (await run.service(Models).prepare()),
+  prepare(run) {
+    const preparing = run.service(Models).prepare();
+    return preparing instanceof Promise ? preparing.then(() => undefined) : undefined;
+  },
   apply(kernel, options) {
     const settings = checked(options);
     const modelsOf = kernel.perRun((run) => new RunModels(run, settings));
@@ -103,11 +114,13 @@ class RunModels implements Models {
   }
 
   /** A child that says `auto()` calls what its parent calls; the override of a run reaches no child that names a model. */
-  async prepare(): Promise<ResolvedModel> {
+  prepare(): ResolvedModel | Promise<ResolvedModel> {
     const { agent, options, parent } = this.#run;
-    const inherited = parent && agent.model === AUTO ? parent.find(Models)?.resolved : undefined;
-    this.resolved ??= inherited ?? (await this.resolve(parent ? agent.model : (options.model ?? agent.model)));
-    return this.resolved;
+    this.resolved ??= parent && agent.model === AUTO ? parent.find(Models)?.resolved : undefined;
+    if (this.resolved) return this.resolved;
+    const spec = parent ? agent.model : (options.model ?? agent.model);
+    if (isModel(spec)) return (this.resolved = asItIs(spec));
+    return this.resolve(spec).then((resolved) => (this.resolved = resolved));
   }
 
   async resolve(spec: ModelSpec): Promise<ResolvedModel> {

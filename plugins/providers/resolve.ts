@@ -142,7 +142,8 @@ interface SelfDescribed {
   readonly maxOutput?: unknown;
 }
 
-function asItIs(model: LanguageModel): ResolvedModel {
+/** A model object, with what it says of itself. */
+export function asItIs(model: LanguageModel): ResolvedModel {
   const said = model as LanguageModel & SelfDescribed;
   // Vendor packages name themselves `vendor.api`; prices and limits go by the vendor.
   const provider = model.provider.split(".")[0] || model.provider;
