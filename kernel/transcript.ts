@@ -48,7 +48,7 @@ const RESULT = around({ type: "tool-result", toolCallId: 0, toolName: 0, output:
 /** UTF-8 bytes of a message as JSON. What every turn brings is added up, which costs a third of writing it; the rest is written. */
 function sizeOf(value: ModelMessage): number {
   const { role, content } = value;
-  let sum = MESSAGE + sizeOfJson(role);
+  let sum = MESSAGE + role.length + 2;
   if (keysOf(value) !== 2) return Buffer.byteLength(serialise(value));
   if (typeof content === "string") return sum + sizeOfJson(content);
   sum += content.length === 0 ? 2 : content.length + 1;

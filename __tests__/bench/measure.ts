@@ -55,7 +55,7 @@ interface Versus {
 }
 
 /** Fresh processes a comparison is made with: where the memory of one lies can make it half as fast again as the next. */
-const PAIRS = 5;
+const PAIRS = 3;
 
 /** Measures two in turns, A B then B A, so that a busy moment of the machine touches both, in several pairs of processes. */
 export async function versus(a: Side, b: Side, rounds: number, ms: number): Promise<Versus> {

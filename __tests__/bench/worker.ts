@@ -6,7 +6,10 @@ import type { Shape } from "./shape.ts";
 /** One round: runs of one shape for about `ms`, after a warm-up when the shape is new. */
 export interface Round extends Shape {
   readonly ms: number;
-  /** Milliseconds of warm-up before the shape's first round. Default 1,500. */
+  /**
+   * Milliseconds of warm-up before the shape's first round. Default 5,000: what is measured is a process that serves, and
+   * until the compiler has settled, a runtime of many small functions takes up to twice as long as it will.
+   */
   readonly warmUpMs?: number;
 }
 export type Reply = { readonly perCallMs: number } | { readonly error: string };
@@ -31,7 +34,7 @@ async function repeat(shape: Shape, ms: number): Promise<number> {
   return median(runs);
 }
 
-async function answer({ ms, warmUpMs = 1_500, calls, resultBytes }: Round): Promise<Reply> {
+async function answer({ ms, warmUpMs = 5_000, calls, resultBytes }: Round): Promise<Reply> {
   const shape = { calls, resultBytes };
   const key = `${calls}/${resultBytes}`;
   try {

@@ -27,7 +27,7 @@ export default {
       for (const { key, say, ms, ...shape } of shapes) {
         for (const preset of ["bare", "standard"] as const) {
           const target: Target = `${preset}@${build}`;
-          const { b, ratio } = await versus({ target, ...shape }, { target: peer, ...shape }, 7, ms);
+          const { b, ratio } = await versus({ target, ...shape }, { target: peer, ...shape }, 9, ms);
           const bar = key === "10" ? bars[`${preset}/${peer}`] : undefined;
           if (preset === "bare")
             rows.push({ id: `peers.${peer}.${key}`, what: `${peer}: per call, ${say}`, unit: "ms", value: b });
