@@ -38,7 +38,51 @@ const written = (message: Message): string => JSON.stringify(plain(message.value
 const sizeOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, message) => sum + Buffer.byteLength(written(message)), 0);
 
-const text = fc.oneof(fc.string({ unit: "grapheme", maxLength: 30 }), fc.string({ unit: "binary", maxLength: 30 }));
+const text = fc.oneof(
+  fc.string({ unit: "grapheme", maxLength: 30 }),
+  fc.string({ unit: "binary", maxLength: 30 }),
+  fc.string({ unit: "grapheme-ascii", minLength: 50, maxLength: 90 }),
+);
+const json = fc.oneof(
+  fc.dictionary(text, fc.oneof(text, fc.integer(), fc.boolean())),
+  fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown),
+);
+const mark = fc.option(fc.constant({ providerOptions: { anthropic: { cache: "yes" } } }), { nil: {} });
+const turn: fc.Arbitrary<Message> = fc.oneof(
+  fc
+    .array(
+      fc.oneof(
+        fc.record({ toolCallId: text, toolName: text, input: json, more: mark }).map(({ more, ...call }) => ({
+          type: "tool-call" as const,
+          ...call,
+          ...more,
+        })),
+        fc.record({ text, more: mark }).map((part) => ({ type: "text" as const, text: part.text, ...part.more })),
+        text.map((thought) => ({ type: "reasoning" as const, text: thought })),
+      ),
+      { maxLength: 3 },
+    )
+    .map((content) => new Message({ role: "assistant", content })),
+  fc
+    .array(
+      fc.record({
+        type: fc.constant("tool-result" as const),
+        toolCallId: text,
+        toolName: text,
+        output: fc.oneof(
+          text.map((value) => ({ type: "text" as const, value })),
+          text.map((value) => ({ type: "error-text" as const, value })),
+          fc.jsonValue({ maxDepth: 1 }).map((value) => ({
+            type: "json" as const,
+            value: JSON.parse(JSON.stringify(value)) as never,
+          })),
+        ),
+      }),
+      { maxLength: 3 },
+    )
+    .map((content) => new Message({ role: "tool", content })),
+  text.map((content) => new Message({ role: "system", content })),
+);
 const data = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.constant(new URL("https://example.com/a b.png")), text);
 const message: fc.Arbitrary<Message> = fc.oneof(
   text.map(user),
@@ -75,7 +119,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 describe("a message", () => {
   test("knows its bytes and digest as those of its JSON", () => {
     fc.assert(
-      fc.property(message, (made) => {
+      fc.property(fc.oneof(message, turn), (made) => {
         expect(made.bytes).toBe(Buffer.byteLength(written(made)));
         expect(made.digest).toBe(createHash("sha256").update(written(made)).digest("hex"));
       }),
