@@ -23,7 +23,34 @@ const usageOf = (changes: Partial<PricedUsage> = {}): PricedUsage => ({
 });
 const dollars = (pricing: Pricing): string => (isPriced(pricing) ? toDollars(pricing.cost) : pricing.unpriced);
 
+/** Whole units of a decimal with up to twelve places, on its own. */
+const unitsOf = (decimal: string): bigint => {
+  const [whole = "", fraction = ""] = decimal.split(".");
+  return BigInt(whole + fraction.padEnd(12, "0"));
+};
+
 describe("a settled call", () => {
+  test("is the exact sum, rounded half up once, however small its rates and large its counts", () => {
+    const rate = fc.oneof(
+      fc.constantFrom("0.25", "1", "3", "15", "0.0000005", "0.000000000001", "0.1234567", "90000000"),
+      fc.bigInt({ min: 0n, max: 10n ** 14n }).map((units) => toDollars(units as Parameters<typeof toDollars>[0])),
+    );
+    const count = fc.oneof(fc.nat(2_000), fc.nat(10_000_000), fc.nat(2 ** 51));
+    const world = fc.record({ input: rate, output: rate, cacheRead: rate, fresh: count, read: count, out: count });
+    fc.assert(
+      fc.property(world, ({ fresh, read, out, ...rates }) => {
+        const usage = usageOf({ input: fresh + read, cacheRead: read, output: out });
+        const price = priceUsage(priced({ rates }), usage, NOON);
+        const millionths =
+          BigInt(fresh) * unitsOf(rates.input) +
+          BigInt(read) * unitsOf(rates.cacheRead) +
+          BigInt(out) * unitsOf(rates.output);
+        expect(isPriced(price) && price.cost).toBe((millionths * 2n + 1_000_000n) / 2_000_000n);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   test("costs what every class of its tokens costs", () => {
     // 1,000 fresh × 1 + 2,000 read × 0.1 + 500 written × 1.25 + 100 out × 5 = 1,000 + 200 + 625 + 500 = 2,325 millionths.
     const usage = usageOf({ input: 3_500, cacheRead: 2_000, cacheWrite: 500, output: 100, reasoning: 40 });
