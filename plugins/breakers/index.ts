@@ -5,6 +5,7 @@
  */
 import { Type } from "@sinclair/typebox";
 import { definePlugin, type RunOptions } from "../../kernel/index.ts";
+import { sharedFacts } from "../services.ts";
 import { errors } from "./errors.ts";
 import { type BreakerOptions, keys, limitsOf, RunBreakers } from "./options.ts";
 import { SavedWatch, Watch } from "./watch.ts";
@@ -25,6 +26,7 @@ export const breakers = definePlugin({
   description: "Warns a model that repeats itself, then stops its run; caps the tool calls of one turn.",
   options: Type.Object(keys),
   runOptions: Type.Object({ breakers: RunBreakers }),
+  facts: sharedFacts.breakers,
   errors,
   controls: ({ options }) => {
     const state = off(options) ? "absent" : "active";

@@ -45,6 +45,8 @@ interface Slot {
   free?: boolean;
 }
 
+const WORKS = /^cave_memory_/;
+
 export class Watch {
   readonly #run: Run;
   readonly #limits: Limits | undefined;
@@ -206,7 +208,7 @@ export class Watch {
   }
 
   #works({ name, effect }: Fact<"tool.finished">): boolean {
-    return effect !== "read" || name.startsWith("cave_memory_") || this.#run.tools.get(name)?.kind === "subagent";
+    return effect !== "read" || WORKS.test(name) || this.#run.tools.get(name)?.kind === "subagent";
   }
 
   /** The turn is complete. Also called before the next one, for a turn that some other loop left incomplete. */
