@@ -2,6 +2,7 @@
  * What plugins share: typed services, and the facts that one plugin records and another folds. Plugins never import
  * each other's files; they meet here.
  */
+import { type Static, Type } from "@sinclair/typebox";
 import type { Row } from "../catalog/row.ts";
 import {
   type CallId,
@@ -23,30 +24,75 @@ export type Denomination = "usd" | "tokens";
 /** A whole number as text: units of 1e-12 USD under a `usd` budget, tokens under a `tokens` budget. */
 export type Amount = string;
 
-/** What a breaker saw. `retry_*` kinds carry what the repetition reserved and cost. */
-export interface BreakerTripped {
-  kind: "loop_detected" | "no_progress" | "fan_out_blocked" | "retry_attempted" | "retry_exhausted";
-  tool?: string;
-  /** SHA-256 of what repeated. */
-  signature?: string;
-  count: number;
-  reservedSpend?: Amount;
-  measuredSpend?: Amount;
-  spendBasis?: "pre_stream_no_usage" | "provider_reported" | "unavailable_worst_case";
-}
+const closed = { additionalProperties: false };
+const Count = Type.Integer({ minimum: 0 });
+const AmountText = Type.String({ pattern: "^\\d+$" });
+const CallIdText = Type.Unsafe<CallId>({ type: "string" });
+const attempt = { callId: CallIdText, attempt: Type.Integer({ minimum: 1 }) };
+const oneOf = <const T extends string>(...words: T[]) => Type.Unsafe<T>({ type: "string", enum: words });
 
+const CallPriced = Type.Object(
+  {
+    ...attempt,
+    picoUsd: AmountText,
+    unpriced: Type.Boolean(),
+    reason: Type.Optional(Type.String()),
+    priceBasis: oneOf("public_catalog", "private", "unpriced"),
+  },
+  closed,
+);
+const BudgetOpened = Type.Object(
+  { denomination: oneOf("usd", "tokens"), max: AmountText, released: AmountText },
+  closed,
+);
+const BudgetReleased = Type.Object({ amount: AmountText, reason: Type.String(), atCall: Count }, closed);
+const BudgetClamped = Type.Object({ ...attempt, tokens: Count }, closed);
+const BudgetClosed = Type.Object(
+  {
+    spent: AmountText,
+    /** Negative when only a level below overspent. */
+    overspent: Type.String({ pattern: "^-?\\d+$" }),
+    capBreached: Type.Boolean(),
+    remaining: AmountText,
+    max: AmountText,
+    released: AmountText,
+  },
+  closed,
+);
+const SubagentsTree = Type.Object({ admitted: Count, denied: Count, peak: Count, deepest: Count }, closed);
+
+const BreakerTripped = Type.Object(
+  {
+    kind: oneOf("loop_detected", "no_progress", "fan_out_blocked", "retry_attempted", "retry_exhausted"),
+    tool: Type.Optional(Type.String()),
+    /** SHA-256 of what repeated. */
+    signature: Type.Optional(Type.String()),
+    count: Count,
+    reservedSpend: Type.Optional(AmountText),
+    measuredSpend: Type.Optional(AmountText),
+    spendBasis: Type.Optional(oneOf("pre_stream_no_usage", "provider_reported", "unavailable_worst_case")),
+  },
+  closed,
+);
+/** What a breaker saw. `retry_*` kinds carry what the repetition reserved and cost. */
+export type BreakerTripped = Static<typeof BreakerTripped>;
+
+const CompactionSettled = Type.Object(
+  {
+    tier: oneOf("evicted", "summarized"),
+    preTokens: Count,
+    postTokens: Count,
+    pinnedSegmentIds: Type.Array(Type.String()),
+    elidedSegmentDigests: Type.Array(Type.String()),
+    cacheState: oneOf("warm", "cold", "unknown"),
+    /** The call that wrote the summary; its price is the compaction's cost. */
+    summaryCall: Type.Optional(CallIdText),
+    summarySchemaVersion: Type.Optional(Count),
+  },
+  closed,
+);
 /** One compaction of the model's view, in tokens; recorded after the summary call, if there was one. */
-export interface CompactionSettled {
-  tier: "evicted" | "summarized";
-  preTokens: number;
-  postTokens: number;
-  pinnedSegmentIds: string[];
-  elidedSegmentDigests: string[];
-  cacheState: "warm" | "cold" | "unknown";
-  /** The call that wrote the summary; its price is the compaction's cost. */
-  summaryCall?: CallId;
-  summarySchemaVersion?: number;
-}
+export type CompactionSettled = Static<typeof CompactionSettled>;
 
 /** What the attempts before this one had already done when a durable run was taken up again. */
 export interface RunResumed {
@@ -61,53 +107,58 @@ export interface RunResumed {
   priorSettled?: Amount;
 }
 
+const PolicyDecided = Type.Object(
+  {
+    toolCallId: Type.String(),
+    name: Type.String(),
+    decision: oneOf("allow", "deny"),
+    by: oneOf("rule", "tool_policy", "person"),
+    /** Short deny code, never content. */
+    reason: Type.Optional(Type.String()),
+    /** Index of the rule in the policy's options. */
+    rule: Type.Optional(Count),
+    /** What came of asking a person. */
+    answer: Type.Optional(oneOf("yes", "always", "remembered", "no", "unanswered", "unavailable", "failed")),
+    waitedMs: Type.Optional(Type.Number({ minimum: 0 })),
+  },
+  closed,
+);
 /** What `plugins/policy` decided of one call; recorded only when somebody had something to decide. */
-export interface PolicyDecided {
-  toolCallId: string;
-  name: string;
-  decision: "allow" | "deny";
-  by: "rule" | "tool_policy" | "person";
-  /** Short deny code, never content. */
-  reason?: string;
-  /** Index of the rule in the policy's options. */
-  rule?: number;
-  /** What came of asking a person. */
-  answer?: "yes" | "always" | "remembered" | "no" | "unanswered" | "unavailable" | "failed";
-  waitedMs?: number;
-}
+export type PolicyDecided = Static<typeof PolicyDecided>;
 
 declare module "../kernel/ledger.ts" {
   interface Facts {
     /** The price of one settled attempt; `picoUsd` is a whole number of 1e-12 USD, "0" when unpriced. */
-    "call.priced": {
-      callId: CallId;
-      attempt: number;
-      picoUsd: Amount;
-      unpriced: boolean;
-      reason?: string;
-      priceBasis: "public_catalog" | "private" | "unpriced";
-    };
-    "budget.opened": { denomination: Denomination; max: Amount; released: Amount };
+    "call.priced": Static<typeof CallPriced>;
+    "budget.opened": Static<typeof BudgetOpened>;
     /** A tranche: `amount` more may be spent from call `atCall` on. */
-    "budget.released": { amount: Amount; reason: string; atCall: number };
+    "budget.released": Static<typeof BudgetReleased>;
     /** An attempt's output allowance was lowered to `tokens`. */
-    "budget.clamped": { callId: CallId; attempt: number; tokens: number };
-    "budget.closed": {
-      spent: Amount;
-      overspent: Amount;
-      capBreached: boolean;
-      remaining: Amount;
-      max: Amount;
-      released: Amount;
-    };
+    "budget.clamped": Static<typeof BudgetClamped>;
+    "budget.closed": Static<typeof BudgetClosed>;
     "breaker.tripped": BreakerTripped;
     /** The counters of a whole tree of runs, recorded by its root when it settles. */
-    "subagents.tree": { admitted: number; denied: number; peak: number; deepest: number };
+    "subagents.tree": Static<typeof SubagentsTree>;
     "compaction.settled": CompactionSettled;
     "policy.decided": PolicyDecided;
     "run.resumed": RunResumed;
   }
 }
+
+/** The schemas of the facts that are read by others than their plugin, for the `facts` of who records them. */
+export const sharedFacts = Object.freeze({
+  pricing: { "call.priced": CallPriced },
+  budget: {
+    "budget.opened": BudgetOpened,
+    "budget.released": BudgetReleased,
+    "budget.clamped": BudgetClamped,
+    "budget.closed": BudgetClosed,
+  },
+  subagents: { "subagents.tree": SubagentsTree },
+  breakers: { "breaker.tripped": BreakerTripped },
+  compaction: { "compaction.settled": CompactionSettled },
+  policy: { "policy.decided": PolicyDecided },
+});
 
 /** Receipts of runs: `plugins/receipt`. */
 export interface Receipts {

@@ -5,7 +5,7 @@
  */
 import { Type } from "@sinclair/typebox";
 import { type Denial, definePlugin, defineService, type SettledCall, type ToolCall } from "../../kernel/index.ts";
-import { DollarHolds, Pricing } from "../services.ts";
+import { DollarHolds, Pricing, sharedFacts } from "../services.ts";
 import { admit, heldIn, holdOf } from "./admission.ts";
 import type { BudgetController } from "./controller.ts";
 import { errors } from "./errors.ts";
@@ -70,6 +70,7 @@ export const budget = definePlugin({
       Type.Boolean({ description: "take a credential of unknown billing for a metered one" }),
     ),
   }),
+  facts: sharedFacts.budget,
   errors,
   after: ["pricing"],
   controls: (run) => {

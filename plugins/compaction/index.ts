@@ -3,9 +3,9 @@
  * Taps `compact` (evict, summarise), `beforeCall` (a summary's time limit), `reserve` (clamp to the window) and
  * `afterUsage` (a rejection's smaller view). Owns `compaction`.
  */
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { definePlugin, type Run } from "../../kernel/index.ts";
-import { ContextGauge, Originals } from "../services.ts";
+import { ContextGauge, Originals, sharedFacts } from "../services.ts";
 import { clampToWindow } from "./clamp.ts";
 import type { Compactor } from "./compactor.ts";
 import { errors } from "./errors.ts";
@@ -26,11 +26,18 @@ declare module "../../kernel/contract.ts" {
 declare module "../../kernel/ledger.ts" {
   interface Facts {
     /** A rewrite that was looked for and not made, said once for each reason. */
-    "compaction.declined": { reason: string };
+    "compaction.declined": Static<typeof Declined>;
     /** A summary that was asked for and not used. */
-    "compaction.discarded": { reason: string; paid: boolean; summaryCall?: string };
+    "compaction.discarded": Static<typeof Discarded>;
   }
 }
+
+const closed = { additionalProperties: false };
+const Declined = Type.Object({ reason: Type.String() }, closed);
+const Discarded = Type.Object(
+  { reason: Type.String(), paid: Type.Boolean(), summaryCall: Type.Optional(Type.String()) },
+  closed,
+);
 
 interface Live {
   readonly purse: Purse;
@@ -51,6 +58,7 @@ export const compaction = definePlugin({
       Type.Unsafe<CompactionOptions | false>({ description: "false leaves the view as it is; else as the options" }),
     ),
   }),
+  facts: { ...sharedFacts.compaction, "compaction.declined": Declined, "compaction.discarded": Discarded },
   errors,
   requires: ["context-editing"],
   after: ["budget", "pricing", "limits", "breakers"],

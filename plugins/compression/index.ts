@@ -3,7 +3,7 @@
  * `admitTool` (one output stage). Provides the service `Compression`; owns content detection, the compressors, the run
  * option `compression`, the fact `compression.applied` and `caveman compress`, `detect`, `stats`, `engine`.
  */
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { CavemanError, definePlugin, type Run } from "../../kernel/index.ts";
 import { Compression } from "../services.ts";
 import type { Compressor } from "./compressor.ts";
@@ -23,27 +23,33 @@ declare module "../../kernel/contract.ts" {
 declare module "../../kernel/ledger.ts" {
   interface Facts {
     /** A tool's result was shown in a smaller view. Figures are inferred: the provider's report is what bills. */
-    "compression.applied": {
-      toolCallId: string;
-      name: string;
-      contentType: string;
-      method: string;
-      /** Tokens of the result, and of what was shown with its pointer. */
-      tokensBefore: number;
-      tokensAfter: number;
-      /** Tokens of the retrieval tool, which the first result of a run that is compressed pays for; 0 afterwards. */
-      toolTokens: number;
-      counter: string;
-      exactness: "exact" | "modelled";
-      basis: "inferred";
-      unit: string;
-      kept: number;
-      dropped: number;
-      losslessToModel: boolean;
-      recoveryHandle?: string;
-    };
+    "compression.applied": Static<typeof Applied>;
   }
 }
+
+const Count = Type.Integer({ minimum: 0 });
+const Applied = Type.Object(
+  {
+    toolCallId: Type.String(),
+    name: Type.String(),
+    contentType: Type.String(),
+    method: Type.String(),
+    /** Tokens of the result, and of what was shown with its pointer. */
+    tokensBefore: Count,
+    tokensAfter: Count,
+    /** Tokens of the retrieval tool, which the first result of a run that is compressed pays for; 0 afterwards. */
+    toolTokens: Count,
+    counter: Type.String(),
+    exactness: Type.Union([Type.Literal("exact"), Type.Literal("modelled")]),
+    basis: Type.Literal("inferred"),
+    unit: Type.String(),
+    kept: Count,
+    dropped: Count,
+    losslessToModel: Type.Boolean(),
+    recoveryHandle: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+);
 
 const Options = Type.Object({
   minChars: Type.Integer({ minimum: 200, default: 1_000, description: "Characters from which a result is looked at." }),
@@ -79,6 +85,7 @@ export const compression = definePlugin({
   description: "Shows the model a smaller view of long tool results; the exact originals can be fetched back.",
   options: Options,
   runOptions: Type.Object({ compression: Type.Optional(Type.Literal(false)) }),
+  facts: { "compression.applied": Applied },
   errors,
   commands: () => import("./commands.ts"),
   prepare: () => (code ? undefined : load()),

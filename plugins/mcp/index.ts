@@ -4,7 +4,7 @@
  * Taps `settle` (gives connections back). Owns the run option `mcp`, the facts `mcp.server`, the lock file, the tools
  * `cave_search_tools` and `cave_call_tool`, and the command `caveman mcp`.
  */
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { definePlugin, defineService, type Run } from "../../kernel/index.ts";
 import { errors } from "./errors.ts";
 import { Options, serverSpec } from "./options.ts";
@@ -20,17 +20,23 @@ declare module "../../kernel/contract.ts" {
 declare module "../../kernel/ledger.ts" {
   interface Facts {
     /** A server of a run: its tools, and what their definitions would cost in every prompt. */
-    "mcp.server": {
-      server: string;
-      tools: number;
-      refused: number;
-      loading: "prompt" | "on_demand";
-      schemaBytes: number;
-      schemaTokens: number;
-      tokenBasis: "exact" | "modelled" | "estimated";
-    };
+    "mcp.server": Static<typeof Server>;
   }
 }
+
+const Count = Type.Integer({ minimum: 0 });
+const Server = Type.Object(
+  {
+    server: Type.String(),
+    tools: Count,
+    refused: Count,
+    loading: Type.Union([Type.Literal("prompt"), Type.Literal("on_demand")]),
+    schemaBytes: Count,
+    schemaTokens: Count,
+    tokenBasis: Type.Union([Type.Literal("exact"), Type.Literal("modelled"), Type.Literal("estimated")]),
+  },
+  { additionalProperties: false },
+);
 
 /** A run that was invited to servers; its session begins with its preparation. */
 interface Start {
@@ -45,17 +51,7 @@ export const mcp = definePlugin({
   description: "Offers the tools of MCP servers, pinned by their definitions and loaded on demand.",
   options: Options,
   runOptions: Type.Object({ mcp: Type.Optional(Type.Literal(false, { description: "starts no MCP server" })) }),
-  facts: {
-    "mcp.server": Type.Object({
-      server: Type.String(),
-      tools: Type.Integer(),
-      refused: Type.Integer(),
-      loading: Type.Union([Type.Literal("prompt"), Type.Literal("on_demand")]),
-      schemaBytes: Type.Integer(),
-      schemaTokens: Type.Integer(),
-      tokenBasis: Type.Union([Type.Literal("exact"), Type.Literal("modelled"), Type.Literal("estimated")]),
-    }),
-  },
+  facts: { "mcp.server": Server },
   errors,
   controls: (run) => ({ mcp: run.find(Started) ? "active" : "absent" }),
   prepare: (run) => run.find(Started)?.prepare(),

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { CavemanError, definePlugin, type Run } from "../../kernel/index.ts";
-import "../services.ts";
+import { sharedFacts } from "../services.ts";
 import { Question, subjectOf, Workspace } from "./admission.ts";
 import { Approvals, type Approve, SavedApprovals } from "./approvals.ts";
 import type { ToolPolicy } from "./decide-tool-call.ts";
@@ -58,6 +58,7 @@ export const policy = definePlugin({
     toolPolicy: callback<ToolPolicy>("a function that answers undefined or { deny: code }"),
     approve: callback<Approve>('a function that answers "yes", "no" or "always"'),
   }),
+  facts: sharedFacts.policy,
   errors,
   describe: describeRules,
   controls: ({ options }) => ({

@@ -3,9 +3,8 @@
  * cache hints; guard), `reserve` (compares the frozen request with the one before), `afterUsage` (accounts the cache),
  * `settle` (the run's totals). Owns the cache epoch of a conversation and the facts `prefix.*`. Never touches a message.
  */
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { type CallId, definePlugin, type Run } from "../../kernel/index.ts";
-import type { Amount } from "../services.ts";
 import type { BreakCause } from "./accounting.ts";
 import { PrefixState, SavedState } from "./conversation-state.ts";
 import type { PrefixGuard } from "./guard.ts";
@@ -13,48 +12,20 @@ import type { PrefixGuard } from "./guard.ts";
 declare module "../../kernel/ledger.ts" {
   interface Facts {
     /** One answered call: its cache epoch, and what the provider read of `readable` tokens it had seen before. */
-    "prefix.call": {
-      callId: CallId;
-      attempt: number;
-      epoch: number;
-      kept: boolean;
-      input: number;
-      cacheRead: number;
-      cacheWrite: number;
-      readable: number;
-    };
+    "prefix.call": Static<(typeof facts)["prefix.call"]>;
     /** A drift that was undone before anything was sent. */
-    "prefix.restored": { callId: CallId; attempt: number; what: "tools" | "context" };
+    "prefix.restored": Static<(typeof facts)["prefix.restored"]>;
     /** Cached tokens that were paid for again, and why; money only where the price list knows it. */
-    "prefix.broken": {
-      callId: CallId;
-      attempt: number;
-      epoch: number;
-      cause: BreakCause;
-      lostTokens: number;
-      lostPicoUsd?: Amount;
-      basis: "inferred";
-    };
+    "prefix.broken": Static<(typeof facts)["prefix.broken"]>;
     /** The totals of a run that made a call. */
-    "prefix.run": {
-      calls: number;
-      kept: number;
-      restored: number;
-      breaks: number;
-      input: number;
-      cacheRead: number;
-      cacheWrite: number;
-      lostTokens: number;
-      lostPicoUsd?: Amount;
-      basis: "inferred";
-    };
+    "prefix.run": Static<(typeof facts)["prefix.run"]>;
   }
 }
 
 const Count = Type.Integer({ minimum: 0 });
 const Pico = Type.Optional(Type.String({ pattern: "^\\d+$" }));
 const Inferred = Type.Literal("inferred");
-const call = { callId: Type.String(), attempt: Type.Integer({ minimum: 1 }) };
+const call = { callId: Type.Unsafe<CallId>({ type: "string" }), attempt: Type.Integer({ minimum: 1 }) };
 const cache = { input: Count, cacheRead: Count, cacheWrite: Count };
 const causes = [
   "compaction",
@@ -67,6 +38,39 @@ const causes = [
   "settings",
   "unexplained",
 ] as const satisfies readonly BreakCause[];
+
+const closed = { additionalProperties: false };
+const facts = {
+  "prefix.call": Type.Object({ ...call, ...cache, epoch: Count, kept: Type.Boolean(), readable: Count }, closed),
+  "prefix.restored": Type.Object(
+    { ...call, what: Type.Union([Type.Literal("tools"), Type.Literal("context")]) },
+    closed,
+  ),
+  "prefix.broken": Type.Object(
+    {
+      ...call,
+      epoch: Count,
+      cause: Type.Union(causes.map((cause) => Type.Literal(cause))),
+      lostTokens: Count,
+      lostPicoUsd: Pico,
+      basis: Inferred,
+    },
+    closed,
+  ),
+  "prefix.run": Type.Object(
+    {
+      ...cache,
+      calls: Count,
+      kept: Count,
+      restored: Count,
+      breaks: Count,
+      lostTokens: Count,
+      lostPicoUsd: Pico,
+      basis: Inferred,
+    },
+    closed,
+  ),
+};
 
 /** The guard's code, once a call was first made with this plugin. */
 let code: Code | undefined;
@@ -81,28 +85,7 @@ export const prefix = definePlugin({
       description: "place cache hints where the catalog says that a model takes them",
     }),
   }),
-  facts: {
-    "prefix.call": Type.Object({ ...call, ...cache, epoch: Count, kept: Type.Boolean(), readable: Count }),
-    "prefix.restored": Type.Object({ ...call, what: Type.Union([Type.Literal("tools"), Type.Literal("context")]) }),
-    "prefix.broken": Type.Object({
-      ...call,
-      epoch: Count,
-      cause: Type.Union(causes.map((cause) => Type.Literal(cause))),
-      lostTokens: Count,
-      lostPicoUsd: Pico,
-      basis: Inferred,
-    }),
-    "prefix.run": Type.Object({
-      ...cache,
-      calls: Count,
-      kept: Count,
-      restored: Count,
-      breaks: Count,
-      lostTokens: Count,
-      lostPicoUsd: Pico,
-      basis: Inferred,
-    }),
-  },
+  facts,
   errors: {
     cave_cache_prefix_drift: {
       meaning: "A request did not begin with the one before it, so a provider's prompt cache could not serve it.",

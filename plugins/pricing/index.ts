@@ -6,7 +6,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Row } from "../../catalog/index.ts";
 import { definePlugin, type SettledCall } from "../../kernel/index.ts";
-import { DollarHolds, type Price, Pricing } from "../services.ts";
+import { DollarHolds, type Price, Pricing, sharedFacts } from "../services.ts";
 import { priceList } from "./price-list.ts";
 
 export const pricing = definePlugin({
@@ -17,6 +17,7 @@ export const pricing = definePlugin({
       Type.Unsafe<readonly Row[]>({ description: "private rates, in front of the catalog: rows of its shape" }),
     ),
   }),
+  facts: sharedFacts.pricing,
   errors: {
     cave_price_rows_invalid: {
       meaning: "Private rates are not rows of the catalog's shape.",

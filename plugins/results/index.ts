@@ -24,15 +24,20 @@ export { PAGE_BYTES } from "./read-tool-output.ts";
 declare module "../../kernel/ledger.ts" {
   interface Facts {
     /** A result was over its cap: its bytes, what is left of them in context, and where the whole is. */
-    "output.capped": {
-      toolCallId: string;
-      name: string;
-      bytes: number;
-      shownBytes: number;
-      kept: "memory" | "recovery" | "nowhere";
-    };
+    "output.capped": Static<typeof Capped>;
   }
 }
+
+const Capped = Type.Object(
+  {
+    toolCallId: Type.String(),
+    name: Type.String(),
+    bytes: Type.Integer({ minimum: 0 }),
+    shownBytes: Type.Integer({ minimum: 0 }),
+    kept: Type.Union([Type.Literal("memory"), Type.Literal("recovery"), Type.Literal("nowhere")]),
+  },
+  { additionalProperties: false },
+);
 
 const Options = Type.Object({
   maxInlineBytes: Type.Integer({
@@ -64,6 +69,7 @@ export const results = definePlugin({
   name: "results",
   description: "Caps what a tool's result takes of the context, and keeps the whole to be read page by page.",
   options: Options,
+  facts: { "output.capped": Capped },
   errors,
   tools(run) {
     const state = run.find(Reading);

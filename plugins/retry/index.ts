@@ -5,6 +5,7 @@
  */
 import { Type } from "@sinclair/typebox";
 import { type CallId, definePlugin } from "../../kernel/index.ts";
+import { sharedFacts } from "../services.ts";
 import { Attempts } from "./attempts.ts";
 import { errors } from "./errors.ts";
 import { keys, type Plan, type RetryOptions } from "./options.ts";
@@ -29,6 +30,7 @@ export const retry = definePlugin({
       }),
     ),
   }),
+  facts: sharedFacts.breakers,
   errors,
   controls: ({ options }) => ({ retry: options.retry === false ? "absent" : "active" }),
   apply(kernel, options) {

@@ -13,7 +13,7 @@ import {
   type RunOptions,
   type ToolCall,
 } from "../../kernel/index.ts";
-import "../services.ts";
+import { sharedFacts } from "../services.ts";
 import { ContextCap } from "./context-cap.ts";
 import { Tree } from "./tree.ts";
 
@@ -140,6 +140,7 @@ export const subagents = definePlugin({
   description: "Bounds how deep and how wide subagents spawn, over the whole tree of runs.",
   options: Type.Object(keys),
   runOptions: Type.Object(keys),
+  facts: sharedFacts.subagents,
   errors: {
     cave_subagent_input_limit: {
       meaning: "The task is longer than the subagent takes.",

@@ -4,7 +4,7 @@
  * `contextEditing`; provides `ContextGauge`, the one measure of how full a context is, and `Originals`. The editor is
  * loaded when a view first needs one.
  */
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { definePlugin, type Run } from "../../../kernel/index.ts";
 import { ContextGauge, Originals } from "../../services.ts";
 import { ledgerFrom, SavedLedger } from "../cleared.ts";
@@ -25,16 +25,26 @@ declare module "../../../kernel/contract.ts" {
 declare module "../../../kernel/ledger.ts" {
   interface Facts {
     /** Results that left the view; `tokensSaved` is an estimate, `digests` are the originals' fingerprints. */
-    "context.cleared": {
-      trigger: Trigger;
-      results: number;
-      tokensSaved: number;
-      basis: "estimate";
-      digests: string[];
-    };
-    "context.clear_declined": { trigger: Trigger; reason: string };
+    "context.cleared": Static<typeof Cleared>;
+    "context.clear_declined": Static<typeof Declined>;
   }
 }
+
+const closed = { additionalProperties: false };
+const triggers = ["frontier", "blocking", "refused", "rejected"] as const satisfies readonly Trigger[];
+const trigger = Type.Unsafe<Trigger>({ type: "string", enum: triggers });
+const Count = Type.Integer({ minimum: 0 });
+const Cleared = Type.Object(
+  {
+    trigger,
+    results: Count,
+    tokensSaved: Count,
+    basis: Type.Literal("estimate"),
+    digests: Type.Array(Type.String()),
+  },
+  closed,
+);
+const Declined = Type.Object({ trigger, reason: Type.String() }, closed);
 
 interface Live {
   watch?: Watch;
@@ -54,6 +64,7 @@ export const contextEditing = definePlugin({
       Type.Unsafe<ContextEditingOptions | false>({ description: "false keeps every result; else as the options" }),
     ),
   }),
+  facts: { "context.cleared": Cleared, "context.clear_declined": Declined },
   errors,
   after: ["recovery", "results", "compression"],
   controls: ({ options }) => ({ context_editing: options.contextEditing === false ? "absent" : "active" }),
