@@ -145,10 +145,15 @@ const scenarios: Record<string, () => Promise<Played>> = {
       scripted(() => call("look")),
       [give("look", "same")],
     ),
-  "too many calls in a turn, one of them undeclared": () =>
-    go([breakers], scripted([{ toolCalls: Array.from({ length: 10 }, () => ({ name: SECRET, input: {} })) }, done]), [
-      give("look", "same"),
-    ]),
+  "too many calls in a turn, of tools that nobody declared too": () =>
+    go(
+      [breakers, policy({ rules: [{ decision: "deny", effect: "write" }] }), results, compression],
+      scripted([
+        { toolCalls: Array.from({ length: 10 }, (_, n) => ({ name: n % 2 ? SECRET : "look", input: { n } })) },
+        done,
+      ]),
+      [give("look", "same"), ...Array.from({ length: 100 }, (_, n) => give(`look_${n}`, "same"))],
+    ),
   "turns without progress": () =>
     go(
       [breakers],
@@ -258,10 +263,20 @@ describe("what plugins record", () => {
     const { run } = played.get(name) as Played;
     expect(pluginFactsOf(run).filter((fact) => JSON.stringify(fact).includes(SECRET))).toEqual([]);
   });
-  test("is recorded by some scenario, each but those that the list says", () => {
+  test("is recorded by some scenario, all but what the list says", () => {
     const recorded = new Set([...played.values()].flatMap(({ run }) => pluginFactsOf(run).map(({ type }) => type)));
     const expected = Object.entries(covered).flatMap(([type, is]) => (is ? [type] : []));
     expect([...recorded].sort()).toEqual(expected.sort());
+  });
+  test("is of every kind that a breaker sees", () => {
+    const kinds = [...played.values()].flatMap(({ run }) => run.ledger.of("breaker.tripped").map(({ kind }) => kind));
+    expect([...new Set(kinds)].sort()).toEqual([
+      "fan_out_blocked",
+      "loop_detected",
+      "no_progress",
+      "retry_attempted",
+      "retry_exhausted",
+    ]);
   });
   test("is in one shape, whoever records it", () => {
     const schemas = new Map<string, object>();
