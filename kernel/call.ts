@@ -68,7 +68,12 @@ export async function callModel(run: Host, request: CallRequest): Promise<CallOu
       }
       throw new CavemanError(refusal.code, { message: refusal.message });
     }
-    const settled = await complete(run, shape, frozen, decision as Replay | undefined);
+    const replay = isReplay(decision) ? decision.replay : undefined;
+    run.ledger.append("call.intended", { callId, attempt, purpose: frozen.purpose, provider: frozen.model.provider, model: frozen.model.id, allowance: frozen.allowance }, frozen.at);
+    const settled = concluded(frozen, replay ? replayed(replay) : await send(shape, frozen), replay);
+    const accounting = run.hooks.fire("afterUsage", settled);
+    if (accounting instanceof Promise) await accounting;
+    report(run, frozen.holds.close(settled.sent));
     if (!settled.error) return outcome(callId, settled, run.resolved);
     if (!settled.wanted || run.signal.aborted || run.stopping) {
       stop = run.standing();
@@ -89,27 +94,21 @@ function outcome(callId: CallId, settled: Settled, model: ResolvedModel | undefi
   return { callId, content: settled.content, finish: settled.finish, usage: settled.usage, basis: settled.basis, text, model };
 }
 
-async function complete(run: Host, shape: Shape, frozen: Frozen, decision: Replay | undefined): Promise<Settled> {
-  const { callId, attempt, purpose, model } = frozen;
-  const { provider, id } = model;
-  run.ledger.append("call.intended", { callId, attempt, purpose, provider, model: id, allowance: frozen.allowance });
-  const replay = isReplay(decision) ? decision.replay : undefined;
-  const answer: Answer = replay
-    ? { content: [...replay.content], finish: replay.finish, usage: replay.usage, error: undefined, cause: undefined, sent: true, emitted: false, received: 0 }
-    : await send(shape, frozen);
+const replayed = ({ content, finish, usage }: Replay["replay"]): Answer => ({ content: [...content], finish, usage, error: undefined, cause: undefined, sent: true, emitted: false, received: 0 });
+
+/** An attempt that is over, and the fact of it. */
+function concluded(frozen: Frozen, answer: Answer, replay: Replay["replay"] | undefined): Settled {
+  const { callId, attempt, purpose, model, allowance } = frozen;
   const basis: CallBasis = replay ? replay.basis : answer.usage ? (model.simulated ? "simulated" : "provider_reported") : "bound";
   const usage = answer.usage ?? (answer.sent ? bound(frozen, answer) : noUsage);
   const settled = new Settled(frozen, answer, usage, basis, replay !== undefined);
   const fact: Facts["call.settled"] = {
-    callId, attempt, purpose, provider, model: id, simulated: model.simulated, usage, basis, sent: answer.sent, route: replay ? "replay" : model.route,
-    finish: answer.finish, latencyMs: settled.latencyMs, allowance: frozen.allowance,
+    callId, attempt, purpose, provider: model.provider, model: model.id, simulated: model.simulated, usage, basis, sent: answer.sent,
+    route: replay ? "replay" : model.route, finish: answer.finish, latencyMs: settled.latencyMs, allowance,
   };
-  if (frozen.allowance < frozen.asked) fact.clampedOutputTokens = frozen.allowance;
+  if (allowance < frozen.asked) fact.clampedOutputTokens = allowance;
   if (answer.error) fact.errorCode = answer.error.code;
-  run.ledger.append("call.settled", fact, frozen.at + settled.latencyMs);
-  const accounting = run.hooks.fire("afterUsage", settled);
-  if (accounting instanceof Promise) await accounting;
-  report(run, frozen.holds.close(answer.sent));
+  frozen.run.ledger.append("call.settled", fact, frozen.at + settled.latencyMs);
   return settled;
 }
 

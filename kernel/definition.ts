@@ -276,12 +276,10 @@ function unique(tools: readonly Tool[]): void {
 function refuse(code: string, place: string, expected: string, received: string): never {
   throw new CavemanError(code, { place, expected, received });
 }
-function oneOf(code: string, place: string, value: unknown, allowed: readonly string[]): void {
-  if (typeof value !== "string" || !allowed.includes(value)) refuse(code, place, allowed.join(", "), JSON.stringify(value) ?? "nothing");
-}
-function wholeNumber(code: string, place: string, value: unknown): void {
-  if (!Number.isSafeInteger(value) || (value as number) <= 0) refuse(code, place, "a positive whole number", String(value));
-}
+const oneOf = (code: string, place: string, value: unknown, allowed: readonly string[]): void =>
+  void (typeof value === "string" && allowed.includes(value) ? undefined : refuse(code, place, allowed.join(", "), JSON.stringify(value) ?? "nothing"));
+const wholeNumber = (code: string, place: string, value: unknown): void =>
+  void (Number.isSafeInteger(value) && (value as number) > 0 ? undefined : refuse(code, place, "a positive whole number", String(value)));
 function closedKeys(code: string, place: string, value: unknown, known: readonly string[]): void {
   if (typeof value !== "object" || value === null) refuse(code, place, "an object", value === null ? "null" : typeof value);
   for (const key of Object.keys(value)) if (!known.includes(key)) refuse(code, place, known.join(", "), key);

@@ -1,5 +1,5 @@
 /** The agent loop over a run: model, tools, model. */
-import type { CallOutcome, InputPart, Outcome, RunInput, ToolOutcome } from "./contract.ts";
+import type { CallOutcome, InputPart, Outcome, RunInput, ToolOutcome, ToolRequest } from "./contract.ts";
 import { CavemanError, describe } from "./errors.ts";
 import type { ModelContent, ModelMessage, ModelPrompt } from "./model.ts";
 import type { RunImpl } from "./run.ts";
@@ -38,7 +38,7 @@ export async function drive(run: RunImpl, input: RunInput): Promise<Outcome> {
         run.transcript.append(new Message({ role: "user", content: [{ type: "text", text: `Your answer does not fit the required schema: ${shaped.problem}. Answer again with one JSON value that fits, and nothing else.` }] }));
         continue;
       }
-      const results = await work(run, calls);
+      const results = calls.length === 1 && calls[0] ? [await run.tool(requestOf(calls[0]))] : await work(run, calls);
       // The two go in together, so that the transcript is legal whenever it is looked at.
       run.transcript.append(said);
       run.transcript.append(new Message({ role: "tool", content: results.map(({ toolCallId, name, output }) => ({ type: "tool-result" as const, toolCallId, toolName: name, output })) }));
@@ -50,16 +50,16 @@ export async function drive(run: RunImpl, input: RunInput): Promise<Outcome> {
   }
 }
 
+const requestOf = ({ toolCallId, toolName, input }: Call): ToolRequest => ({ toolCallId, name: toolName, input });
+
 /** Runs the calls of one turn: side by side when every one only reads, else one after the other, in order. */
 async function work(run: RunImpl, calls: readonly Call[]): Promise<ToolOutcome[]> {
-  if (calls.length === 1 && calls[0]) return [await run.tool({ toolCallId: calls[0].toolCallId, name: calls[0].toolName, input: calls[0].input })];
   const parallel = calls.every((call) => (run.tools.get(call.toolName)?.effect ?? "read") === "read");
   const running: Promise<ToolOutcome>[] = [];
   for (const call of calls) {
-    const admitted = admit(run, { toolCallId: call.toolCallId, name: call.toolName, input: call.input });
-    const outcome = carriedOut(admitted instanceof Promise ? await admitted : admitted);
-    running.push(outcome);
-    if (!parallel) await outcome;
+    const admitted = admit(run, requestOf(call));
+    running.push(carriedOut(admitted instanceof Promise ? await admitted : admitted));
+    if (!parallel) await running.at(-1);
   }
   return Promise.all(running);
 }

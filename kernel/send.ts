@@ -1,17 +1,67 @@
 /** The wire: one frozen request out, one answer in, whatever the provider does. */
 import { asCaveman, CavemanError, describe } from "./errors.ts";
-import { type CallOptions, type ModelContent, normalUsage, type Usage } from "./model.ts";
+import { type CallOptions, type ModelContent, type ModelStreamPart, normalUsage, type Usage } from "./model.ts";
 import type { Frozen, Shape } from "./request.ts";
 
 /** What came back. `sent` is false when the provider provably billed nothing; `received` counts the characters it wrote. */
 export interface Answer { content: ModelContent[]; finish: string; usage: Usage | undefined; error: CavemanError | undefined; cause: unknown; sent: boolean; emitted: boolean; received: number }
 
+/** What is read of an answer, part by part. */
+class Reading {
+  readonly answer: Answer = { content: [], finish: "other", usage: undefined, error: undefined, cause: undefined, sent: true, emitted: false, received: 0 };
+  readonly #frozen: Frozen; #texts: Map<string, { type: "text" | "reasoning"; text: string; providerMetadata?: unknown }> | undefined; #finished = false;
+
+  constructor(frozen: Frozen) { this.#frozen = frozen; }
+  take(part: ModelStreamPart): void {
+    const { answer } = this;
+    switch (part.type) {
+      case "text-start": case "reasoning-start": {
+        const open = { type: part.type === "text-start" ? ("text" as const) : ("reasoning" as const), text: "" };
+        (this.#texts ??= new Map()).set(part.id, open);
+        answer.content.push(open as ModelContent);
+        break;
+      }
+      case "text-delta": case "reasoning-delta": {
+        const { run, purpose, callId } = this.#frozen;
+        const open = this.#texts?.get(part.id);
+        if (open) open.text += part.delta;
+        answer.received += part.delta.length;
+        if (run.listening && purpose !== "summary") run.emit({ type: part.type === "text-delta" ? "text_delta" : "reasoning_delta", callId, delta: part.delta });
+        break;
+      }
+      case "text-end": case "reasoning-end": {
+        // Providers sign reasoning at its end; the signature must go back with the text.
+        const open = this.#texts?.get(part.id);
+        if (open && part.providerMetadata) open.providerMetadata = part.providerMetadata;
+        break;
+      }
+      case "tool-input-delta":
+        answer.received += part.delta.length;
+        break;
+      case "tool-call": case "tool-result": case "file": case "source":
+        answer.content.push(part);
+        break;
+      case "finish":
+        this.#finished = true;
+        answer.finish = part.finishReason.unified;
+        answer.usage = normalUsage(part.usage);
+        break;
+      case "error":
+        throw part.error;
+    }
+  }
+  end(): void {
+    const { answer } = this, place = this.#frozen.model.id;
+    if (!this.#finished || answer.finish === "interrupted") answer.error = new CavemanError("cave_provider_incomplete", { place });
+    else if (answer.finish === "error") answer.error = new CavemanError("cave_provider_failed", { place, received: "finish reason error" });
+  }
+}
+
 /** Sends a frozen request and reads the answer to its end. Never rejects: a failure is part of the answer. */
 export async function send(shape: Shape, frozen: Frozen): Promise<Answer> {
-  const answer: Answer = { content: [], finish: "other", usage: undefined, error: undefined, cause: undefined, sent: true, emitted: false, received: 0 };
-  const { run } = frozen;
-  const { signal } = run;
-  let reader: ReadableStreamDefaultReader<unknown> | undefined;
+  const reading = new Reading(frozen);
+  const { run, signal } = frozen;
+  let reader: ReadableStreamDefaultReader<ModelStreamPart> | undefined;
   let abandon: (() => void) | undefined;
   const onAbort = (): void => {
     abandon?.();
@@ -30,67 +80,22 @@ export async function send(shape: Shape, frozen: Frozen): Promise<Answer> {
       void opening.then(({ stream }) => stream.cancel(), () => undefined).catch(() => undefined);
       throw signal.reason;
     }
-    const parts = opened.stream.getReader();
-    reader = parts;
+    reader = opened.stream.getReader();
     if (signal.aborted) onAbort();
-    const texts = new Map<string, { type: "text" | "reasoning"; text: string; providerMetadata?: unknown }>();
-    let finished = false;
     for (;;) {
-      const { done, value: part } = await parts.read();
+      const { done, value } = await reader.read();
       if (done) break;
-      switch (part.type) {
-        case "text-start":
-        case "reasoning-start": {
-          const open = { type: part.type === "text-start" ? ("text" as const) : ("reasoning" as const), text: "" };
-          texts.set(part.id, open);
-          answer.content.push(open as ModelContent);
-          break;
-        }
-        case "text-delta":
-        case "reasoning-delta": {
-          const open = texts.get(part.id);
-          if (open) open.text += part.delta;
-          answer.received += part.delta.length;
-          if (run.listening && frozen.purpose !== "summary") run.emit({ type: part.type === "text-delta" ? "text_delta" : "reasoning_delta", callId: frozen.callId, delta: part.delta });
-          break;
-        }
-        case "text-end":
-        case "reasoning-end": {
-          // Providers sign reasoning at its end; the signature must go back with the text.
-          const open = texts.get(part.id);
-          if (open && part.providerMetadata) open.providerMetadata = part.providerMetadata;
-          break;
-        }
-        case "tool-input-delta":
-          answer.received += part.delta.length;
-          break;
-        case "tool-call":
-        case "tool-result":
-        case "file":
-        case "source":
-          answer.content.push(part);
-          break;
-        case "finish":
-          finished = true;
-          answer.finish = part.finishReason.unified;
-          answer.usage = normalUsage(part.usage);
-          break;
-        case "error":
-          throw part.error;
-        default:
-          break;
-      }
+      reading.take(value);
     }
     if (signal.aborted) throw signal.reason;
-    if (!finished || answer.finish === "interrupted") answer.error = new CavemanError("cave_provider_incomplete", { place: frozen.model.id });
-    else if (answer.finish === "error") answer.error = new CavemanError("cave_provider_failed", { place: frozen.model.id, received: "finish reason error" });
+    reading.end();
   } catch (cause) {
-    fault(answer, frozen, cause, signal);
+    fault(reading.answer, frozen, cause, signal);
   } finally {
     forget();
-    if (answer.error && reader) void reader.cancel().catch(() => undefined);
+    if (reading.answer.error && reader) void reader.cancel().catch(() => undefined);
   }
-  return answer;
+  return reading.answer;
 }
 
 function fault(answer: Answer, frozen: Frozen, cause: unknown, signal: AbortSignal): void {

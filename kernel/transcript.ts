@@ -61,16 +61,14 @@ function sizeOf(value: ModelMessage): number {
   return sum;
 }
 
-function keysOf(value: object): number {
-  let count = 0;
+function keysOf(value: object, count = 0): number {
   for (const _ in value) count++;
   return count;
 }
 
 /** Short text without an escape is as long as it looks. */
-function sizeOfJson(value: unknown): number {
+function sizeOfJson(value: unknown, at = 0): number {
   if (typeof value === "string" && value.length < 64) {
-    let at = 0;
     for (let code = 0; at < value.length; at++) if ((code = value.charCodeAt(at)) < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) break;
     if (at === value.length) return at + 2;
   }

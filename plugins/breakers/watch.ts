@@ -38,11 +38,12 @@ export const SavedWatch = Type.Object({
 
 /** One tool call of the turn under way. */
 interface Slot {
+  readonly toolCallId: string;
   readonly name: string;
   readonly entry: Entry | undefined;
   result: Content | undefined;
   /** Nothing repeats here, and no other call of the turn can change that. */
-  free?: boolean;
+  free: boolean;
 }
 
 const WORKS = /^cave_memory_/;
@@ -54,7 +55,8 @@ export class Watch {
   readonly #progress: Progress;
   #turn = 0;
   #text = "";
-  readonly #slots = new Map<string, Slot>();
+  /** As many as a turn may make calls, so they are looked through. */
+  #slots: Slot[] = [];
   /** Tool calls of the turn that have no result yet. */
   #left = 0;
   #asked = 0;
@@ -80,7 +82,7 @@ export class Watch {
     if (!this.#limits || purpose === "summary" || error) return;
     this.#over();
     this.#turn++;
-    this.#slots.clear();
+    this.#slots = [];
     this.#text = "";
     this.#moved = false;
     this.#left = this.#asked = 0;
@@ -116,8 +118,8 @@ export class Watch {
     }
     const repeatable = tool?.allowRepeat === true;
     const entry = repeatable ? undefined : new Entry(this.#turn, name, args);
-    const slot: Slot = { name, entry, result: undefined };
-    this.#slots.set(call.toolCallId, slot);
+    const slot: Slot = { toolCallId: call.toolCallId, name, entry, result: undefined, free: false };
+    this.#place(slot);
     if (!entry) {
       this.#moved = true;
       return undefined;
@@ -159,7 +161,7 @@ export class Watch {
     entry.failed = failed;
     this.#repeats.closed(entry);
     const cycle = this.#repeats.cycleAt(entry);
-    slot.free = !cycle && this.#slots.size === 1;
+    slot.free = !cycle && this.#slots.length === 1;
     if (cycle && !cycle.warned) {
       this.#nudge(entry, cycle);
       return withText(output, `cave_tool_call_loop_nudge: ${repeated(cycle)}`);
@@ -186,8 +188,10 @@ export class Watch {
   /** A tool call has its result, whoever gave it. */
   #ended(fact: Fact): void {
     if ((fact.type !== "tool.finished" && fact.type !== "tool.denied") || fact.nested || this.#left === 0) return;
-    let slot = this.#slots.get(fact.toolCallId);
-    if (!slot) this.#slots.set(fact.toolCallId, (slot = { name: fact.name, entry: undefined, result: undefined }));
+    const { toolCallId, name } = fact;
+    const slot =
+      this.#slots.find((other) => other.toolCallId === toolCallId) ??
+      this.#place({ toolCallId, name, entry: undefined, result: undefined, free: false });
     const { entry } = slot;
     if (fact.type === "tool.denied") {
       slot.result ??= Content.of(`denied ${fact.code}`);
@@ -227,13 +231,19 @@ export class Watch {
         this.#stop("no_progress", "cave_no_progress", "Turns went on saying and finding the same.");
       }
     }
-    this.#slots.clear();
+    this.#slots = [];
+  }
+
+  /** One slot for each id; of two calls with one id the later takes it. */
+  #place(slot: Slot): Slot {
+    const at = this.#slots.findIndex(({ toolCallId }) => toolCallId === slot.toolCallId);
+    if (at < 0) this.#slots.push(slot);
+    else this.#slots[at] = slot;
+    return slot;
   }
 
   #parts(): Part[] {
-    const parts: Part[] = [];
-    for (const { name, result } of this.#slots.values()) if (result) parts.push({ name, result });
-    return parts;
+    return this.#slots.filter((slot): slot is Slot & Part => slot.result !== undefined);
   }
 
   #isLoop({ times, warned }: Cycle): boolean {

@@ -2,15 +2,20 @@
  * How a command ended, for the person who watches: the model reads it in the result, and no event carries it. It is
  * read from the end of the result, where the `bash` tool writes it when a command did not end well.
  */
+import { type Static, Type } from "@sinclair/typebox";
 import { definePlugin } from "../../kernel/index.ts";
 import { errors } from "./errors.ts";
 
 declare module "../../kernel/ledger.ts" {
   interface Facts {
     /** A `bash` call that ended otherwise than with exit code 0. */
-    "coding.command_failed": { toolCallId: string; status: string };
+    "coding.command_failed": Static<typeof CommandFailed>;
   }
 }
+const CommandFailed = Type.Object(
+  { toolCallId: Type.String(), status: Type.String() },
+  { additionalProperties: false },
+);
 
 const STATUS = /(?:^|\n)\[(?<status>exit code (?:\d+|unknown)|ended by [A-Z0-9]+|timed out|ended)(?:[;: ][^\]\n]*)?\]$/;
 
@@ -21,6 +26,7 @@ export const statusOf = (result: unknown): string | undefined =>
 export const coding = definePlugin({
   name: "coding",
   description: "Records how commands end, so that a session can show it.",
+  facts: { "coding.command_failed": CommandFailed },
   errors,
   apply(kernel) {
     kernel.hooks.admitTool.tap({ name: "coding:command-status", stage: "place" }, (call) => {

@@ -16,8 +16,8 @@ export class Deadline {
     this.#run = run;
     this.at = at;
   }
-  get passed(): boolean {
-    return this.#run.clock.now() >= this.at;
+  passed(now = this.#run.clock.now()): boolean {
+    return now >= this.at;
   }
   start(): void {
     const left = this.at - this.#run.clock.now();

@@ -121,7 +121,7 @@ export const limits = definePlugin({
 
     kernel.hooks.reserve.tap({ name: "limits", stage: "check" }, (call) => {
       const state = stateOf(call.run);
-      if (state.deadline?.passed)
+      if (state.deadline?.passed(call.at))
         return {
           refuse: { code: "cave_run_deadline_exceeded", message: "The run's deadline has passed.", stop: "deadline" },
         };
@@ -141,7 +141,7 @@ export const limits = definePlugin({
 
     kernel.hooks.admitTool.tap({ name: "limits", stage: "count" }, (call) => {
       const state = stateOf(call.run);
-      if (state.deadline?.passed)
+      if (state.deadline?.passed())
         return {
           deny: {
             code: "cave_run_deadline_exceeded",

@@ -5,7 +5,7 @@
  */
 import { Type } from "@sinclair/typebox";
 import type { Row } from "../../catalog/index.ts";
-import { definePlugin, type SettledCall } from "../../kernel/index.ts";
+import { definePlugin, type Facts, type SettledCall } from "../../kernel/index.ts";
 import { DollarHolds, type Price, Pricing, sharedFacts } from "../services.ts";
 import { priceList } from "./price-list.ts";
 
@@ -29,24 +29,12 @@ export const pricing = definePlugin({
     kernel.provide(Pricing, () => prices);
     kernel.hooks.afterUsage.tap({ name: "pricing", stage: "price", guard: true }, (settled) => {
       const price = priceOf(settled, prices);
-      const { callId, attempt, run } = settled;
-      if ("pico" in price)
-        run.record("call.priced", {
-          callId,
-          attempt,
-          picoUsd: String(price.pico),
-          unpriced: false,
-          priceBasis: price.basis,
-        });
-      else
-        run.record("call.priced", {
-          callId,
-          attempt,
-          picoUsd: "0",
-          unpriced: true,
-          reason: price.unpriced,
-          priceBasis: "unpriced",
-        });
+      const { callId, attempt, run, frozen, latencyMs } = settled;
+      const fact: Facts["call.priced"] =
+        "pico" in price
+          ? { callId, attempt, picoUsd: String(price.pico), unpriced: false, priceBasis: price.basis }
+          : { callId, attempt, picoUsd: "0", unpriced: true, reason: price.unpriced, priceBasis: "unpriced" };
+      run.ledger.append("call.priced", fact, frozen.at + latencyMs);
     });
   },
 });
