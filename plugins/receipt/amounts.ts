@@ -1,4 +1,5 @@
 /** Recorded amounts, which are whole units as text, and the numbers a receipt has of them. */
+import type { Fact } from "../../kernel/index.ts";
 import type { Amount, Denomination } from "../services.ts";
 
 const PICO_DIGITS = 12;
@@ -32,3 +33,10 @@ function isWhole(text: string): boolean {
   }
   return text.length > 0 && text.length <= 60;
 }
+
+/** What an attempt cost; nothing when it has no price. */
+export const picoOf = (price: Fact<"call.priced"> | undefined): bigint =>
+  price && !price.unpriced ? unitsOf(price.picoUsd) : 0n;
+
+/** A receipt, or a part of one, while it is made. */
+export type Writable<T> = { -readonly [K in keyof T]: T[K] };

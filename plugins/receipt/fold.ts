@@ -4,20 +4,12 @@
  * at the edge.
  */
 import type { CallId, CavemanError, Fact, Ledger, StopReason } from "../../kernel/index.ts";
-import type { Amount, Denomination } from "../services.ts";
-import { amountOf, unitsOf, usdOf } from "./amounts.ts";
+import type { Denomination } from "../services.ts";
+import { amountOf, picoOf, unitsOf, usdOf, type Writable } from "./amounts.ts";
 import { type FactsOf, factsOf } from "./facts-by-type.ts";
-import { detailsOf } from "./fold-details.ts";
+import { addIncidents } from "./fold-incidents.ts";
 import { toolsOf } from "./fold-tools.ts";
-import {
-  RECEIPT_SCHEMA,
-  type Receipt,
-  type ReceiptBreaker,
-  type ReceiptCall,
-  type ReceiptCompaction,
-  type ReceiptResume,
-  UNDECLARED,
-} from "./schema.ts";
+import { RECEIPT_SCHEMA, type Receipt, type ReceiptCall } from "./schema.ts";
 
 /** What is read of a run. A `Run` is one. */
 export interface Foldable {
@@ -51,9 +43,8 @@ export const foldReceipt = (run: Foldable): Receipt => fold(run, () => undefined
 
 /** Folds a run; `known` may hand in what was folded of a child before. */
 export function fold(run: Foldable, known: (child: Foldable) => Folded | undefined): Folded {
-  const facts = factsOf(run.ledger);
+  const { facts, ordinary } = factsOf(run.ledger);
   const children = run.children.map((child) => known(child) ?? fold(child, known));
-  const prices = facts("call.priced");
   const settled = settledOf(facts);
   const startedAt = run.ledger.facts[0]?.at;
   const totals: Totals = { pico: 0n, tokens: 0, input: 0, cacheRead: 0, unpriced: false, capBreached: false };
@@ -75,15 +66,7 @@ export function fold(run: Foldable, known: (child: Foldable) => Folded | undefin
 
   const budget = budgetOf(facts, totals);
   totals.capBreached ||= budget.breached;
-  const denomination = budget.denomination ?? "usd";
   const tools = toolsOf(run.ledger);
-  const rewrites = facts("transcript.compacted").map(({ by, reason, beforeBytes, afterBytes, dropped }) => ({
-    by,
-    reason,
-    beforeBytes,
-    afterBytes,
-    dropped,
-  }));
   const end = endOf(run, facts);
   // Assigned and not spread: spreading this many parts into one object costs more than the fold itself.
   const receipt: Writable<Receipt> = {
@@ -104,15 +87,9 @@ export function fold(run: Foldable, known: (child: Foldable) => Folded | undefin
     calls,
     tools: tools.rows,
     subagents: children.map((child) => child.receipt),
-    tranches: facts("budget.released")
-      .filter((fact) => unitsOf(fact.amount) > 0n)
-      .map((fact) => ({
-        amount: amountOf(denomination, unitsOf(fact.amount)),
-        reason: fact.reason,
-        atCall: fact.atCall,
-      })),
-    breakers: breakersOf(facts, denomination, tools.declared),
-    compactions: compactionsOf(facts, settled, calls),
+    tranches: [],
+    breakers: [],
+    compactions: [],
   };
   if (end.code) receipt.errorCode = end.code;
   if (end.open) receipt.open = true;
@@ -124,9 +101,7 @@ export function fold(run: Foldable, known: (child: Foldable) => Folded | undefin
     receipt.spent = budget.spent;
     receipt.remaining = budget.remaining;
   }
-  if (rewrites.length > 0) receipt.rewrites = rewrites;
-  if (resume) receipt.resume = resumeOf(resume, denomination);
-  Object.assign(receipt, detailsOf(facts, { declared: tools.declared, costOf: (callId) => costOf(callId, prices) }));
+  if (!ordinary) addIncidents(receipt, facts, { settled, declared: tools.declared });
   return { receipt, totals };
 }
 
@@ -140,21 +115,6 @@ const attemptKey = ({ callId, attempt }: Attempt): string => (attempt === 1 ? ca
 function settledOf(facts: FactsOf): Fact<"call.settled">[] {
   const seen = new Set<string>();
   return facts("call.settled").filter((fact) => seen.size < seen.add(attemptKey(fact)).size);
-}
-
-type Prices = readonly Fact<"call.priced">[];
-const picoOf = (price: Fact<"call.priced"> | undefined): bigint =>
-  price && !price.unpriced ? unitsOf(price.picoUsd) : 0n;
-
-/** What all attempts of a call cost; undefined when one of them, or the call itself, has no price. */
-function costOf(callId: string, prices: Prices): bigint | undefined {
-  let sum: bigint | undefined;
-  for (const price of prices) {
-    if (price.callId !== callId) continue;
-    if (price.unpriced) return undefined;
-    sum = (sum ?? 0n) + picoOf(price);
-  }
-  return sum;
 }
 
 /** The rows of the calls; what they sum up to is added to the totals. */
@@ -202,8 +162,6 @@ function callsOf(
     return row;
   });
 }
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
-
 /** For each attempt the fact that belongs to it, of two the later. Nearly always there is one for each, in their order. */
 function matched<F extends Attempt>(settled: readonly Attempt[], facts: readonly F[]): readonly (F | undefined)[] {
   if (facts.length === 0) return [];
@@ -293,69 +251,3 @@ function budgetOf(facts: FactsOf, totals: Totals): Budget {
     remaining: figure(released > spent ? released - spent : 0n),
   };
 }
-
-function breakersOf(facts: FactsOf, denomination: Denomination, declared: ReadonlySet<string>): ReceiptBreaker[] {
-  return facts("breaker.tripped").map((fact) => {
-    const retried = fact.kind === "retry_attempted";
-    const spend = (amount: Amount | undefined): number | undefined =>
-      amount === undefined && !retried ? undefined : amountOf(denomination, unitsOf(amount));
-    const reservedSpend = spend(fact.reservedSpend);
-    const measuredSpend = spend(fact.measuredSpend);
-    const spendBasis = fact.spendBasis ?? (retried ? "unavailable_worst_case" : undefined);
-    return {
-      kind: fact.kind,
-      count: fact.count,
-      ...(fact.tool ? { tool: declared.has(fact.tool) ? fact.tool : UNDECLARED } : {}),
-      ...(fact.signature ? { signature: fact.signature } : {}),
-      ...(reservedSpend === undefined ? {} : { reservedSpend }),
-      ...(measuredSpend === undefined ? {} : { measuredSpend }),
-      ...(spendBasis ? { spendBasis } : {}),
-    };
-  });
-}
-
-/** `calls` are the rows of `settled`, in its order. */
-function compactionsOf(
-  facts: FactsOf,
-  settled: readonly Fact<"call.settled">[],
-  calls: readonly ReceiptCall[],
-): ReceiptCompaction[] {
-  const compactions = facts("compaction.settled");
-  if (compactions.length === 0) return [];
-  const prices = facts("call.priced");
-  const unpriced = new Set(settled.flatMap(({ callId }, index) => (calls[index]?.unpriced ? [callId] : [])));
-  const working = settled.filter((fact) => fact.sent && fact.purpose !== "summary");
-  return compactions.map((fact, index) => {
-    const after = working.filter((call) => call.seq > fact.seq).length;
-    const spent = prices
-      .filter((price) => price.callId === fact.summaryCall)
-      .reduce((sum, price) => sum + picoOf(price), 0n);
-    return {
-      index,
-      tier: fact.tier,
-      preTokens: fact.preTokens,
-      postTokens: fact.postTokens,
-      pinnedSegmentIds: [...fact.pinnedSegmentIds],
-      elidedSegmentDigests: [...fact.elidedSegmentDigests],
-      cacheState: fact.cacheState,
-      meteredCost: usdOf(spent),
-      meteredBasis: "measured",
-      ...(fact.summaryCall !== undefined && unpriced.has(fact.summaryCall) ? { unpriced: true } : {}),
-      modeledNetTokens: (fact.preTokens - fact.postTokens) * after - (after > 0 ? fact.postTokens : 0),
-      modeledBasis: "modeled",
-      workingCallsAfter: after,
-      ...(fact.summarySchemaVersion === undefined ? {} : { summarySchemaVersion: fact.summarySchemaVersion }),
-    };
-  });
-}
-
-const resumeOf = (fact: Fact<"run.resumed">, denomination: Denomination): ReceiptResume => ({
-  attempts: fact.attempts,
-  priorCalls: fact.priorCalls,
-  priorEstimatedUsd: usdOf(unitsOf(fact.priorPicoUsd)),
-  priorTokens: fact.priorTokens,
-  priorUnpriced: fact.priorUnpriced,
-  possibleDoubleCountCalls: fact.possibleDoubleCountCalls,
-  discardedPartialTurn: fact.discardedPartialTurn,
-  ...(fact.priorSettled === undefined ? {} : { priorSettled: amountOf(denomination, unitsOf(fact.priorSettled)) }),
-});
