@@ -25,7 +25,9 @@ export function capText(text: string, cap: number, note: (gap: Gap) => string): 
   const total = Buffer.byteLength(text);
   const widest = note({ bytes: total, lines: total, line: total, column: total, total });
   const room = Math.max(0, cap - Buffer.byteLength(widest) - 2);
-  const end = headEnd(text, Math.floor(room / 2));
+  const cut = headEnd(text, Math.floor(room / 2));
+  // The line end that is put after the head anyway, when the text has it there.
+  const end = cut > 0 && text[cut] === "\n" ? cut + 1 : cut;
   const start = tailStart(text, room - Math.floor(room / 2), end);
   const gap = text.slice(end, start);
   const breaks = countLines(gap);

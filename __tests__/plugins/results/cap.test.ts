@@ -59,6 +59,16 @@ describe("a capped text", () => {
       { numRuns: 200 },
     );
   });
+  test("whose head would end just before a line end takes it along", () => {
+    const text = `${"a".repeat(86)}\n${"b".repeat(500)}\n${"c".repeat(40)}`;
+    for (let cap = 200; cap < 400; cap++) {
+      const { head, line, column } = taken(text, cap);
+      if (head.length >= 86)
+        expect({ line, column }).toEqual(
+          head.endsWith("\n") ? { line: 2, column: 1 } : { line: 2, column: head.length - 86 },
+        );
+    }
+  });
   test("of ordinary lines is cut at line ends", () => {
     const lines = Array.from({ length: 4_000 }, (_, index) => `line ${index}\n`).join("");
     const { head, tail, lines: left, line } = taken(lines, 24_000);
