@@ -118,9 +118,9 @@ export class View {
   }
   /** The canonical messages to send, after those of `head`. */
   prompt(head: readonly ModelMessage[] = []): ModelMessage[] {
-    const out: ModelMessage[] = [];
-    for (const message of head) out.push(message); // a frozen array is slow to copy
-    for (let i = 0; i < this.length; i++) out.push((this.#messages[i] as Message).value);
+    const out = new Array<ModelMessage>(head.length + this.length);
+    for (let i = 0; i < head.length; i++) out[i] = head[i] as ModelMessage; // a frozen array is slow to copy
+    for (let i = 0; i < this.length; i++) out[head.length + i] = (this.#messages[i] as Message).value;
     return out;
   }
 }
