@@ -287,12 +287,13 @@ describe("no process outlives its run", () => {
   test("an abort while a server starts, and in the middle of a call", async () => {
     const world = new World([plain("hang")]);
     const starting = new AbortController();
-    setTimeout(() => starting.abort(), 200);
+    const watch = setInterval(() => world.pids.length > 0 && starting.abort(), 20);
     const first = await world.run(
       calls(),
       { servers: { s: world.server({ env: { MCP_START: "hang" } }) } },
       { signal: starting.signal },
     );
+    clearInterval(watch);
     expect(first.outcome.stopReason).toBe("aborted");
     const calling = new AbortController();
     const kernel = world.kernel(
