@@ -12,7 +12,7 @@ import { localBackend } from "../../../plugins/shell/index.ts";
 import { world } from "./workspaces.ts";
 
 // A generous safety limit: the machine may be busy.
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);
 const linux = process.platform === "linux";
 const onLinux = linux ? test : test.skip;
 
@@ -124,7 +124,7 @@ describe("bash", () => {
   onLinux("a fork bomb ends at its limit of processes", async () => {
     const id = `bomb_${marker().replace(".", "_")}`;
     await using at = await world({ executionBackend: localBackend({ maxProcesses: 40 }) });
-    const text = await at.ok("bash", { command: `${id}() { ${id} | ${id} & }; ${id}; sleep 30`, timeoutMs: 40_000 });
+    const text = await at.ok("bash", { command: `${id}() { ${id} | ${id} & }; ${id}; sleep 30`, timeoutMs: 100_000 });
     expect(text).toContain("[ended: it started too many processes]");
     expect(processesWith(id)).toEqual([]);
   });
