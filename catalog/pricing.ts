@@ -38,10 +38,21 @@ interface ParsedRate {
   readonly perToken: number | undefined;
 }
 type ParsedRates = { readonly [K in keyof Rates]-?: ParsedRate | undefined };
+/** The worst rates that a call of a tier can be billed at, or the name of one that is missing. */
+type Worst =
+  | { readonly missing: keyof Rates }
+  | {
+      readonly missing?: never;
+      readonly input: ParsedRate;
+      /** Of a request that asks for no hour-long cache. */
+      readonly inputWithoutHour: ParsedRate;
+      readonly output: ParsedRate;
+    };
 interface ParsedTier {
   readonly above: number;
   readonly name: string;
   readonly rates: ParsedRates;
+  readonly worst: Worst;
 }
 interface ParsedEntry {
   readonly from: number;
@@ -63,23 +74,18 @@ export function priceUsage(row: Row, usage: PricedUsage, at: Date | number): Pri
   if (wrong !== undefined) return { unpriced: wrong };
   const entry = entryAt(row, at);
   if (!isPriced(entry)) return entry;
-  const tier = entry.tiers.findLast((candidate) => usage.input > candidate.above);
+  const tier = tierOf(entry, usage.input);
   if (tier === undefined) return { unpriced: `${name(row)} has no rates` };
   const { rates } = tier;
   const hour = usage.cacheWrite1h ?? 0;
   const sum = new Sum(rates);
-  let unknown: keyof Rates | undefined;
-  const bill = (count: number, rateName: keyof Rates, price = rates[rateName]): void => {
-    if (count === 0) return;
-    if (price === undefined) unknown ??= rateName;
-    else sum.add(count, price);
-  };
-  bill(usage.input - usage.cacheRead - usage.cacheWrite, "input");
-  bill(usage.cacheRead, "cacheRead");
-  bill(usage.cacheWrite - hour, "cacheWrite");
-  bill(hour, "cacheWrite1h");
-  bill(usage.output - usage.reasoning, "output");
-  bill(usage.reasoning, "output", rates.reasoning ?? rates.output);
+  const unknown =
+    sum.bill(usage.input - usage.cacheRead - usage.cacheWrite, rates, "input") ??
+    sum.bill(usage.cacheRead, rates, "cacheRead") ??
+    sum.bill(usage.cacheWrite - hour, rates, "cacheWrite") ??
+    sum.bill(hour, rates, "cacheWrite1h") ??
+    sum.bill(usage.output - usage.reasoning, rates, "output") ??
+    sum.bill(usage.reasoning, rates, rates.reasoning ? "reasoning" : "output");
   if (unknown !== undefined) return missing(row, unknown);
   return {
     cost: sum.rounded(mulDivRoundHalfUp),
@@ -102,30 +108,19 @@ export function ceiling(
   inputTokens: number,
   outputTokens: number,
   at: Date | number,
-  applies: { readonly cacheWrite1h?: boolean } = {},
+  applies?: { readonly cacheWrite1h?: boolean },
 ): { readonly cost: Money; readonly basis: PriceBasis } | Unpriced {
   if (!whole(inputTokens) || !whole(outputTokens))
     return { unpriced: `expected whole tokens, got ${inputTokens} in and ${outputTokens} out` };
   const entry = entryAt(row, at);
   if (!isPriced(entry)) return entry;
   let most = 0n;
-  for (const { above, rates } of entry.tiers) {
+  for (const { above, rates, worst } of entry.tiers) {
     if (above >= 0 && inputTokens <= above) continue;
-    if (rates.input === undefined) return missing(row, "input");
-    if (rates.output === undefined) return missing(row, "output");
-    const mode = row.cache.mode;
-    if (rates.cacheRead === undefined && (mode === "explicit" || mode === "implicit")) return missing(row, "cacheRead");
-    if (rates.cacheWrite === undefined && mode === "explicit") return missing(row, "cacheWrite");
-    const input =
-      mode === "unsupported"
-        ? rates.input
-        : larger(
-            larger(larger(rates.input, rates.cacheRead), rates.cacheWrite),
-            applies.cacheWrite1h === false ? undefined : rates.cacheWrite1h,
-          );
+    if (worst.missing !== undefined) return missing(row, worst.missing);
     const sum = new Sum(rates);
-    sum.add(inputTokens, input);
-    sum.add(outputTokens, larger(rates.output, rates.reasoning));
+    sum.add(inputTokens, applies?.cacheWrite1h === false ? worst.inputWithoutHour : worst.input);
+    sum.add(outputTokens, worst.output);
     const cost = sum.rounded(mulDivRoundUp);
     if (cost > most) most = cost;
   }
@@ -145,6 +140,14 @@ class Sum {
     if (Number.isSafeInteger(more)) this.#pico = more;
     else this.#millionths += BigInt(count) * perMillion;
   }
+  /** Adds what a count costs; answers with the name of the rate when it is needed and not known. */
+  bill(count: number, rates: ParsedRates, name: keyof Rates): keyof Rates | undefined {
+    if (count === 0) return undefined;
+    const rate = rates[name];
+    if (rate === undefined) return name;
+    this.add(count, rate);
+    return undefined;
+  }
   /** Whole picodollars; what is whole already is not touched by the rounding. */
   rounded(round: typeof mulDivRoundUp): Money {
     const rest = this.#millionths === 0n ? 0n : round(this.#millionths, 1n, MILLION);
@@ -162,14 +165,14 @@ const whole = (count: number): boolean => Number.isSafeInteger(count) && count >
 
 /** What is wrong with a usage object, if anything. */
 function misfit(usage: PricedUsage): string | undefined {
-  const hour = usage.cacheWrite1h ?? 0;
-  for (const count of [usage.input, usage.output, usage.cacheRead, usage.cacheWrite, usage.reasoning, hour]) {
-    if (!whole(count)) return `expected whole tokens in the usage, got ${count}`;
+  const { input, output, cacheRead, cacheWrite, reasoning, cacheWrite1h: hour = 0 } = usage;
+  if (!whole(input) || !whole(output) || !whole(cacheRead) || !whole(cacheWrite) || !whole(reasoning) || !whole(hour)) {
+    const odd = [input, output, cacheRead, cacheWrite, reasoning, hour].find((count) => !whole(count));
+    return `expected whole tokens in the usage, got ${odd}`;
   }
-  if (usage.cacheRead + usage.cacheWrite > usage.input)
-    return "the cached input exceeds the input; expected a gross input";
-  if (hour > usage.cacheWrite) return "the hour-long cache writes exceed the cache writes";
-  if (usage.reasoning > usage.output) return "the reasoning exceeds the output; expected an output that includes it";
+  if (cacheRead + cacheWrite > input) return "the cached input exceeds the input; expected a gross input";
+  if (hour > cacheWrite) return "the hour-long cache writes exceed the cache writes";
+  if (reasoning > output) return "the reasoning exceeds the output; expected an output that includes it";
   return undefined;
 }
 
@@ -182,8 +185,17 @@ function entryAt(row: Row, at: Date | number): ParsedEntry | Unpriced {
     parsed.set(row, entries);
   }
   if (!isPriced(entries)) return entries;
-  const found = entries.findLast((entry) => time >= entry.from && within(entry, time));
-  return found ?? { unpriced: `${name(row)} has no rates at ${new Date(time).toISOString()}` };
+  for (let at = entries.length - 1; at >= 0; at--) {
+    const entry = entries[at];
+    if (entry && time >= entry.from && within(entry, time)) return entry;
+  }
+  return { unpriced: `${name(row)} has no rates at ${new Date(time).toISOString()}` };
+}
+
+/** The last tier that so much input falls into. */
+function tierOf({ tiers }: ParsedEntry, input: number): ParsedTier | undefined {
+  for (let at = tiers.length - 1; at >= 0; at--) if (input > (tiers[at]?.above ?? input)) return tiers[at];
+  return undefined;
 }
 
 function within({ start, end }: ParsedEntry, time: number): boolean {
@@ -197,14 +209,17 @@ function parse(row: Row): readonly ParsedEntry[] | Unpriced {
   if (row.currency !== "USD") return { unpriced: `${name(row)} is billed in ${row.currency}; only USD is priced` };
   const entries: ParsedEntry[] = [];
   for (const price of row.prices) {
-    const entry = parseEntry(price);
+    const entry = parseEntry(price, row.cache.mode);
     if (entry === undefined) return { unpriced: `${name(row)} has a price that cannot be read` };
     entries.push(entry);
   }
   return entries;
 }
 
-function parseEntry({ from, hours, rates, tiers = [] }: PriceEntry): ParsedEntry | undefined {
+function parseEntry(
+  { from, hours, rates, tiers = [] }: PriceEntry,
+  mode: Row["cache"]["mode"],
+): ParsedEntry | undefined {
   const begin = from === undefined ? Number.NEGATIVE_INFINITY : day(from);
   const start = hours === undefined ? 0 : minutes(hours.start);
   const end = hours === undefined ? DAY_MINUTES : minutes(hours.end);
@@ -213,10 +228,25 @@ function parseEntry({ from, hours, rates, tiers = [] }: PriceEntry): ParsedEntry
   for (const tier of [{ above: -1, rates }, ...tiers]) {
     const read = parseRates(tier.rates);
     if (read === undefined) return undefined;
-    all.push({ above: tier.above, name: `${tier.above < 0 ? "standard" : `over ${tier.above}`}${label}`, rates: read });
+    const title = `${tier.above < 0 ? "standard" : `over ${tier.above}`}${label}`;
+    all.push({ above: tier.above, name: title, rates: read, worst: worstOf(read, mode) });
   }
   if (begin === undefined || start === undefined || end === undefined) return undefined;
   return { from: begin, start, end, tiers: all };
+}
+
+function worstOf(rates: ParsedRates, mode: Row["cache"]["mode"]): Worst {
+  const { input, output, cacheRead, cacheWrite, cacheWrite1h, reasoning } = rates;
+  if (input === undefined) return { missing: "input" };
+  if (output === undefined) return { missing: "output" };
+  if (cacheRead === undefined && (mode === "explicit" || mode === "implicit")) return { missing: "cacheRead" };
+  if (cacheWrite === undefined && mode === "explicit") return { missing: "cacheWrite" };
+  const written = mode === "unsupported" ? input : larger(larger(input, cacheRead), cacheWrite);
+  return {
+    input: mode === "unsupported" ? input : larger(written, cacheWrite1h),
+    inputWithoutHour: written,
+    output: larger(output, reasoning),
+  };
 }
 
 function parseRates(rates: Rates): ParsedRates | undefined {

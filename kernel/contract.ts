@@ -94,8 +94,7 @@ export interface CallRequest {
   readonly view?: View;
   /** Most output tokens wanted. */
   readonly maxOutputTokens?: number;
-  readonly tools?: readonly ModelTool[];
-  readonly model?: ResolvedModel;
+  readonly tools?: readonly ModelTool[]; readonly model?: ResolvedModel;
 }
 
 /** Which attempt of which call. */
@@ -147,16 +146,13 @@ export interface FrozenCall extends Attempt {
 /** One attempt that is over, whatever became of it. */
 export interface SettledCall extends Attempt {
   readonly frozen: FrozenCall;
-  readonly usage: Usage;
-  readonly basis: CallBasis;
+  readonly usage: Usage; readonly basis: CallBasis;
   /** False when the request provably never reached a bill. */
   readonly sent: boolean;
   readonly replayed: boolean;
-  readonly content: readonly ModelContent[];
-  readonly finish: string;
+  readonly content: readonly ModelContent[]; readonly finish: string;
   readonly latencyMs: number;
-  readonly error: CavemanError | undefined;
-  readonly cause: unknown;
+  readonly error: CavemanError | undefined; readonly cause: unknown;
   readonly holds: readonly Hold[];
   /** Asks for another attempt of a failed call. The first asker wins. */
   again(request: Again): void;
@@ -171,10 +167,8 @@ export interface ToolOutcome { readonly toolCallId: string; readonly name: strin
 /** One tool call before it is admitted. */
 export interface ToolCall {
   readonly run: Run;
-  readonly toolCallId: string;
-  readonly name: string;
-  readonly tool: Tool | undefined;
-  readonly input: unknown;
+  readonly toolCallId: string; readonly name: string;
+  readonly tool: Tool | undefined; readonly input: unknown;
   readonly parent: ToolCall | undefined;
   readonly speculative: CallId | undefined;
   readonly signal: AbortSignal;
@@ -196,14 +190,11 @@ export interface Compaction { readonly run: Run; readonly view: View; readonly r
 
 /** How a run ended. */
 export interface Outcome {
-  readonly runId: RunId;
-  readonly agentId: string;
-  readonly stopReason: StopReason;
-  readonly text: string;
+  readonly runId: RunId; readonly agentId: string;
+  readonly stopReason: StopReason; readonly text: string;
   readonly output?: unknown;
   readonly error?: CavemanError;
-  readonly startedAt: number;
-  readonly durationMs: number;
+  readonly startedAt: number; readonly durationMs: number;
 }
 
 /** The events of `stream()`, each with the agent path it came from. */

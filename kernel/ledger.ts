@@ -79,9 +79,7 @@ export class Ledger {
   get facts(): readonly Fact[] { return this.#facts; }
 
   /** The facts of one type, in order. */
-  of<T extends FactType>(type: T): Fact<T>[] {
-    return this.#facts.filter((fact): fact is Fact<T> & Fact => fact.type === type) as unknown as Fact<T>[];
-  }
+  of<T extends FactType>(type: T): Fact<T>[] { return this.#facts.filter(({ type: its }) => its === type) as unknown as Fact<T>[]; }
 
   /** Watches facts as they are appended, for as long as the run lasts. */
   subscribe(tell: (fact: Fact) => void): void { this.#subscribers.push(tell); }

@@ -84,7 +84,7 @@ function assistant(answer: CallOutcome): Message {
 
 // Malformed arguments would poison every later request, so history keeps them as a string inside an object.
 function argumentsOf(input: string): unknown {
-  const read = modelJson(input);
+  const read = modelJson(input, true);
   if (!read) return { malformed: input.slice(0, 2_000) };
   return typeof read.value === "object" && read.value !== null && !Array.isArray(read.value) ? read.value : { value: read.value };
 }

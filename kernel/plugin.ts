@@ -107,13 +107,11 @@ const ownersOf = new WeakMap<readonly Plugin[], Map<string, Plugin>>();
 
 /** Checks run options against the plugins that own them; unknown keys are refused with the nearest valid name. */
 export function checkRunOptions(plugins: readonly Plugin[], options: RunOptions): Readonly<RunOptions> {
-  const keys = Object.keys(options).filter((key) => options[key as keyof RunOptions] !== undefined);
-  if (keys.length === 0) return options;
   let owners = ownersOf.get(plugins);
   if (!owners) ownersOf.set(plugins, (owners = new Map(plugins.flatMap((plugin) => Object.keys(plugin.spec.runOptions?.properties ?? {}).map((key) => [key, plugin])))));
   const checked: Record<string, unknown> = { ...options };
-  for (const key of keys) {
-    if ((KERNEL_RUN_OPTIONS as readonly string[]).includes(key)) continue;
+  for (const key in checked) {
+    if (checked[key] === undefined || (KERNEL_RUN_OPTIONS as readonly string[]).includes(key)) continue;
     const owner = owners.get(key);
     if (!owner?.spec.runOptions) {
       const known = [...KERNEL_RUN_OPTIONS, ...owners.keys()];

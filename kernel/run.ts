@@ -178,12 +178,10 @@ export class RunImpl implements Host, ToolHost {
       }
     }
     const root = this.options.rootDir ?? process.cwd();
-    const { instructions } = this.agent;
-    const system = [isFileRef(instructions) ? await readText(root, instructions) : instructions];
-    for (const { source } of contexts.filter((segment) => segment.cacheRegion === "frozen_prefix")) system.push(isFileRef(source) ? await readText(root, source) : source);
-    const text = system.join("\n\n");
+    const { instructions } = this.agent, system = [isFileRef(instructions) ? await readText(root, instructions) : instructions];
     this.live = [];
-    for (const { source } of contexts.filter((segment) => segment.cacheRegion !== "frozen_prefix")) this.live.push(isFileRef(source) ? await readText(root, source) : source);
+    for (const { source, cacheRegion } of contexts) (cacheRegion === "frozen_prefix" ? system : this.live).push(isFileRef(source) ? await readText(root, source) : source);
+    const text = system.join("\n\n");
     const prefix = prefixOf(this.agent, text, [...this.tools.values()]);
     this.system = prefix.system;
     this.modelTools = prefix.modelTools;
@@ -232,8 +230,12 @@ export class RunImpl implements Host, ToolHost {
   }
 }
 
-/** `run_` and 16 hex digits of chance. */
-const newRunId = (uuid = crypto.randomUUID()): string => `run_${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(14, 18)}`;
+/** `run_` and 16 hex digits of chance, drawn for many runs at once. */
+const chance = { bytes: Buffer.alloc(2_048), at: 2_048 };
+function newRunId(): string {
+  if (chance.at === chance.bytes.length) [chance.bytes, chance.at] = [crypto.getRandomValues(chance.bytes), 0];
+  return `run_${chance.bytes.toString("hex", chance.at, (chance.at += 8))}`;
+}
 
 interface Prefix { readonly text: string; readonly tools: readonly Tool[]; readonly system: readonly ModelMessage[]; readonly modelTools: readonly ModelTool[] }
 const prefixes = new WeakMap<AgentDefinition, Prefix>();

@@ -145,16 +145,20 @@ function structuredCopy(value: unknown): unknown {
 /** Levels of a model's JSON: whatever walks deeper values, JSON.stringify first of all, may run out of stack. */
 const MAX_DEPTH = 512;
 
-/** Arguments are read twice, for the transcript and for their tool: of the last ones, when short and flat, a copy is kept. */
-let lastRead: { readonly text: string; readonly value: object } | undefined;
-const isFlat = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every((part) => typeof part !== "object");
+/** Arguments are read twice, for the transcript and for their tool: what was read for `keep`, when short and flat, is copied. */
+let kept: { readonly text: string; readonly value: object } | undefined;
+function isFlat(value: unknown): value is object {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  for (const key in value) if (typeof (value as Record<string, unknown>)[key] === "object") return false;
+  return true;
+}
 
-/** What a model wrote as JSON; nothing is an empty object. Undefined when it is malformed or nested too deep. */
-export function modelJson(text: string): { readonly value: unknown } | undefined {
-  if (lastRead?.text === text) return { value: { ...lastRead.value } };
+/** What a model wrote as JSON; nothing is an empty object. Undefined when it is malformed or nested too deep. `keep`: nobody will change it. */
+export function modelJson(text: string, keep = false): { readonly value: unknown } | undefined {
+  if (kept?.text === text) return { value: { ...kept.value } };
   try {
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
-    if (text.length < MAX_DEPTH && isFlat(value)) lastRead = { text, value: { ...value } };
+    if (keep && text.length < MAX_DEPTH && isFlat(value)) kept = { text, value };
     if (text.length <= 2 * MAX_DEPTH) return { value };
     for (let level = [value], depth = 0; level.length > 0; depth++) {
       if (depth > MAX_DEPTH) return undefined;

@@ -173,6 +173,7 @@ export async function speculate(run: ToolHost, request: ToolRequest): Promise<To
 
 /** Ends what was started ahead and nobody adopted: one, or all. */
 export function abandon(run: ToolHost, key?: string): void {
+  if (run.ahead.size === 0) return;
   for (const [each, { call, stop }] of run.ahead) {
     if (key !== undefined && each !== key) continue;
     run.ahead.delete(each);

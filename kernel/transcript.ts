@@ -66,11 +66,21 @@ function keysOf(value: object, count = 0): number {
   return count;
 }
 
-/** Short text without an escape is as long as it looks. */
-function sizeOfJson(value: unknown, at = 0): number {
+/** Short text without an escape is as long as it looks, a flat object of text and numbers as long as its parts. */
+function sizeOfJson(value: unknown): number {
   if (typeof value === "string" && value.length < 64) {
+    let at = 0;
     for (let code = 0; at < value.length; at++) if ((code = value.charCodeAt(at)) < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) break;
     if (at === value.length) return at + 2;
+  } else if (typeof value === "number" && Number.isFinite(value)) {
+    return String(value).length;
+  } else if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) {
+    let sum = 1, flat = true;
+    for (const key in value) {
+      const part = (value as Record<string, unknown>)[key];
+      if ((flat &&= typeof part === "string" || typeof part === "number")) sum += sizeOfJson(key) + sizeOfJson(part) + 2;
+    }
+    if (flat) return Math.max(sum, 2);
   }
   return Buffer.byteLength(JSON.stringify(value) ?? "");
 }

@@ -55,17 +55,20 @@ interface Weighed {
   readonly extras: readonly ModelMessage[];
 }
 
+/** What the messages of one epoch weigh beside their bytes. */
+interface Weights {
+  readonly epoch: number;
+  readonly provider: string;
+  readonly each: number[];
+  readonly sums: number[];
+  /** The first message with thinking. */
+  thoughtAt: number;
+}
+
 export class AnchoredCeiling {
   #anchors: readonly Anchor[] = [];
   #last: Weighed | undefined;
-  #weights:
-    | {
-        readonly epoch: number;
-        readonly provider: string;
-        readonly sums: number[] /** The first message with thinking. */;
-        thoughtAt: number;
-      }
-    | undefined;
+  #weights: Weights | undefined;
 
   readonly #vendorOverhead: number;
 
@@ -82,11 +85,7 @@ export class AnchoredCeiling {
     for (const anchor of this.#anchors) {
       if (!alike(anchor.call, call)) continue;
       const shared = call.view.sharedWith(anchor.call.view);
-      let delta = 0;
-      for (let i = shared; i < call.view.length; i++) {
-        const message = call.view.at(i);
-        if (message) delta += message.bytes + FRAMING + beyondBytes(message, call.model.provider);
-      }
+      let delta = this.#addedTo(call.view, shared);
       for (const extra of extras) if (!anchor.extras.includes(extra)) delta += weigh(extra);
       anchored = Math.min(anchored, anchor.reported + delta);
       beyond ||= anchor.beyondBytes;
@@ -101,13 +100,13 @@ export class AnchoredCeiling {
     const { bytes, extras } = this.#weighedOf(call);
     // What it left out would come back with the next request that has room to think.
     if (call.allowance <= THINKING_ROOM && (this.#weights?.thoughtAt ?? 0) < call.view.length) return;
-    // An anchor that this one goes on from has nothing more to say.
-    const others = this.#anchors.filter(
-      (other) => !(alike(other.call, call) && call.view.sharedWith(other.call.view) === other.call.view.length),
-    );
-    others.splice(ANCHORS - 1);
-    others.unshift({ call, extras, reported, beyondBytes: reported > bytes });
-    this.#anchors = others;
+    const anchors: Anchor[] = [{ call, extras, reported, beyondBytes: reported > bytes }];
+    for (const other of this.#anchors) {
+      // An anchor that this one goes on from has nothing more to say.
+      const passed = alike(other.call, call) && call.view.sharedWith(other.call.view) === other.call.view.length;
+      if (!passed && anchors.length < ANCHORS) anchors.push(other);
+    }
+    this.#anchors = anchors;
   }
 
   /** What a request weighs, worked out once: it is asked for again when the request has settled. */
@@ -127,15 +126,25 @@ export class AnchoredCeiling {
   // Kept as running sums per epoch, so that a call pays for its new messages only.
   #beyondBytesOf(view: View, provider: string): number {
     if (this.#weights?.epoch !== view.epoch || this.#weights.provider !== provider)
-      this.#weights = { epoch: view.epoch, provider, sums: [0], thoughtAt: Number.POSITIVE_INFINITY };
+      this.#weights = { epoch: view.epoch, provider, each: [], sums: [0], thoughtAt: Number.POSITIVE_INFINITY };
     const weights = this.#weights;
-    const { sums } = weights;
-    for (let i = sums.length; i <= view.length; i++) {
-      const message = view.at(i - 1);
-      sums.push((sums[i - 1] ?? 0) + (message ? beyondBytes(message, provider) : 0));
-      if (message && i - 1 < weights.thoughtAt && thought(message)) weights.thoughtAt = i - 1;
+    const { each, sums } = weights;
+    for (let i = each.length; i < view.length; i++) {
+      const message = view.at(i);
+      const beyond = message ? beyondBytes(message, provider) : 0;
+      each.push(beyond);
+      sums.push((sums[i] ?? 0) + beyond);
+      if (message && i < weights.thoughtAt && thought(message)) weights.thoughtAt = i;
     }
     return sums[view.length] ?? 0;
+  }
+
+  /** The most that the messages of a view from `shared` on can cost, once the view was weighed. */
+  #addedTo(view: View, shared: number): number {
+    let sum = view.bytes - view.bytesUpTo(shared) + FRAMING * (view.length - shared);
+    // Not a difference of sums: a document before the parting makes both of them infinite.
+    for (let i = shared; i < view.length; i++) sum += this.#weights?.each[i] ?? 0;
+    return sum;
   }
 }
 

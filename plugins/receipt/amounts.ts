@@ -22,21 +22,58 @@ export const usdOf = (pico: bigint): number => {
 export const amountOf = (denomination: Denomination, units: bigint): number =>
   denomination === "usd" ? usdOf(units) : Number(units);
 /** A recorded amount; one that cannot be read, or is negative, counts as nothing. */
-export const unitsOf = (amount: Amount | undefined): bigint =>
-  typeof amount === "string" && isWhole(amount) ? BigInt(amount) : 0n;
+export const unitsOf = (amount: Amount | undefined): bigint => {
+  const exact = exactOf(amount);
+  return exact === undefined ? BigInt(amount as Amount) : BigInt(exact);
+};
+/** A recorded amount as a receipt shows it. */
+export const figureOf = (denomination: Denomination, amount: Amount | undefined): number => {
+  const exact = exactOf(amount);
+  if (exact === undefined) return amountOf(denomination, unitsOf(amount));
+  return denomination === "usd" ? exact / PICO_PER_USD : exact;
+};
 
-/** One to sixty digits. Read one by one: a receipt has many amounts, and an expression costs more than the number. */
-function isWhole(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code < 0x30 || code > 0x39) return false;
+/** Digits that every number holds exactly, and the most that are taken for an amount. */
+const [EXACT_DIGITS, MOST_DIGITS] = [15, 60];
+/**
+ * A recorded amount as a number, 0 for what is none, undefined for one that only a bigint holds. Read digit by digit: a
+ * receipt has many amounts, and an expression or a bigint costs more than all the rest.
+ */
+function exactOf(amount: Amount | undefined): number | undefined {
+  if (typeof amount !== "string" || amount.length > MOST_DIGITS) return 0;
+  let exact = 0;
+  for (let at = 0; at < amount.length; at++) {
+    const digit = amount.charCodeAt(at) - 0x30;
+    if (digit < 0 || digit > 9) return 0;
+    exact = exact * 10 + digit;
   }
-  return text.length > 0 && text.length <= 60;
+  return amount.length <= EXACT_DIGITS ? exact : undefined;
 }
 
+type Price = Fact<"call.priced"> | undefined;
 /** What an attempt cost; nothing when it has no price. */
-export const picoOf = (price: Fact<"call.priced"> | undefined): bigint =>
-  price && !price.unpriced ? unitsOf(price.picoUsd) : 0n;
+export const picoOf = (price: Price): bigint => (price && !price.unpriced ? unitsOf(price.picoUsd) : 0n);
+
+/** Adds up what attempts cost: in numbers as long as they are exact, else in bigints. */
+export class PicoSum {
+  #exact = 0;
+  #rest = 0n;
+
+  /** Answers with the dollars of the one that was added. */
+  add(price: Price): number {
+    const exact = price && !price.unpriced ? exactOf(price.picoUsd) : 0;
+    if (exact !== undefined && Number.isSafeInteger(this.#exact + exact)) {
+      this.#exact += exact;
+      return exact / PICO_PER_USD;
+    }
+    const pico = picoOf(price);
+    this.#rest += pico;
+    return usdOf(pico);
+  }
+  get total(): bigint {
+    return BigInt(this.#exact) + this.#rest;
+  }
+}
 
 /** A receipt, or a part of one, while it is made. */
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };

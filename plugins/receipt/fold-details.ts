@@ -1,7 +1,9 @@
 /** The fold of what only some runs have. Each part is absent where none of its facts was recorded. */
+
 import type { Fact } from "../../kernel/index.ts";
-import { unitsOf, usdOf } from "./amounts.ts";
+import { figureOf, unitsOf, usdOf } from "./amounts.ts";
 import type { FactsOf } from "./facts-by-type.ts";
+import type { Tools } from "./fold-tools.ts";
 import { type Receipt, UNDECLARED } from "./schema.ts";
 
 type Details = Pick<
@@ -18,7 +20,7 @@ type Details = Pick<
 
 /** What the fold knows beside the facts of these parts. */
 export interface Known {
-  readonly declared: ReadonlySet<string>;
+  readonly declared: Tools["declared"];
   /** What a call cost in units of 1e-12 USD; undefined when it has no price. */
   readonly costOf: (callId: string) => bigint | undefined;
 }
@@ -78,7 +80,7 @@ function promptCacheOf(facts: FactsOf): Details {
       restored: run.restored,
       breaks: breaks.map(({ lost, priced, ...row }) => ({ ...row, ...(priced ? { lostUsd: usdOf(lost) } : {}) })),
       lostTokens: run.lostTokens,
-      ...(run.lostPicoUsd === undefined ? {} : { lostUsd: usdOf(unitsOf(run.lostPicoUsd)) }),
+      ...(run.lostPicoUsd === undefined ? {} : { lostUsd: figureOf("usd", run.lostPicoUsd) }),
       basis: "inferred",
     },
   };

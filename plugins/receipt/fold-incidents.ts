@@ -1,9 +1,10 @@
 /** The fold of what only some runs have: tranches, trips of breakers, compactions, an earlier attempt. */
 import type { Fact } from "../../kernel/index.ts";
 import type { Amount, Denomination } from "../services.ts";
-import { amountOf, picoOf, unitsOf, usdOf, type Writable } from "./amounts.ts";
+import { figureOf, picoOf, unitsOf, usdOf, type Writable } from "./amounts.ts";
 import type { FactsOf } from "./facts-by-type.ts";
 import { detailsOf } from "./fold-details.ts";
+import type { Tools } from "./fold-tools.ts";
 import {
   type Receipt,
   type ReceiptBreaker,
@@ -17,7 +18,7 @@ type Prices = readonly Fact<"call.priced">[];
 
 interface Known {
   readonly settled: readonly Fact<"call.settled">[];
-  readonly declared: ReadonlySet<string>;
+  readonly declared: Tools["declared"];
 }
 /** Adds them, and what plugins have to say, to a receipt that has none of them yet. */
 export function addIncidents(receipt: Writable<Receipt>, facts: FactsOf, { settled, declared }: Known): void {
@@ -25,7 +26,7 @@ export function addIncidents(receipt: Writable<Receipt>, facts: FactsOf, { settl
   const prices = facts("call.priced");
   receipt.tranches = facts("budget.released")
     .filter((fact) => unitsOf(fact.amount) > 0n)
-    .map(({ amount, reason, atCall }) => ({ amount: amountOf(denomination, unitsOf(amount)), reason, atCall }));
+    .map(({ amount, reason, atCall }) => ({ amount: figureOf(denomination, amount), reason, atCall }));
   receipt.breakers = breakersOf(facts, denomination, declared);
   receipt.compactions = compactionsOf(facts, settled, receipt.calls);
   const rewrites = facts("transcript.compacted");
@@ -53,11 +54,11 @@ function costOf(callId: string, prices: Prices): bigint | undefined {
   return sum;
 }
 
-function breakersOf(facts: FactsOf, denomination: Denomination, declared: ReadonlySet<string>): ReceiptBreaker[] {
+function breakersOf(facts: FactsOf, denomination: Denomination, declared: Tools["declared"]): ReceiptBreaker[] {
   return facts("breaker.tripped").map((fact) => {
     const retried = fact.kind === "retry_attempted";
     const spend = (amount: Amount | undefined): number | undefined =>
-      amount === undefined && !retried ? undefined : amountOf(denomination, unitsOf(amount));
+      amount === undefined && !retried ? undefined : figureOf(denomination, amount);
     const reservedSpend = spend(fact.reservedSpend);
     const measuredSpend = spend(fact.measuredSpend);
     const spendBasis = fact.spendBasis ?? (retried ? "unavailable_worst_case" : undefined);
@@ -111,10 +112,10 @@ function compactionsOf(
 const resumeOf = (fact: Fact<"run.resumed">, denomination: Denomination): ReceiptResume => ({
   attempts: fact.attempts,
   priorCalls: fact.priorCalls,
-  priorEstimatedUsd: usdOf(unitsOf(fact.priorPicoUsd)),
+  priorEstimatedUsd: figureOf("usd", fact.priorPicoUsd),
   priorTokens: fact.priorTokens,
   priorUnpriced: fact.priorUnpriced,
   possibleDoubleCountCalls: fact.possibleDoubleCountCalls,
   discardedPartialTurn: fact.discardedPartialTurn,
-  ...(fact.priorSettled === undefined ? {} : { priorSettled: amountOf(denomination, unitsOf(fact.priorSettled)) }),
+  ...(fact.priorSettled === undefined ? {} : { priorSettled: figureOf(denomination, fact.priorSettled) }),
 });

@@ -5,7 +5,7 @@ import { type ReceiptTool, UNDECLARED } from "./schema.ts";
 export interface Tools {
   readonly rows: ReceiptTool[];
   /** Names that an agent declared; every other one is a model's invention. */
-  readonly declared: ReadonlySet<string>;
+  readonly declared: Pick<ReadonlySet<string>, "has">;
 }
 
 /**
@@ -14,20 +14,21 @@ export interface Tools {
  * was refused, before its admission or after, is a call that ended in an error.
  */
 export function toolsOf(ledger: Ledger): Tools {
-  const rows = new Map<string, ReceiptTool>();
-  const declared = new Set<string>();
+  const rows: ReceiptTool[] = [];
+  const declared = new Map<string, ReceiptTool>();
+  const undeclared = new Map<string, ReceiptTool>();
   const running = new Set<string>();
-  const rowOf = (key: string, fresh: ReceiptTool): ReceiptTool => {
-    const row = rows.get(key) ?? fresh;
-    rows.set(key, row);
+  const rowOf = (known: Map<string, ReceiptTool>, key: string, fresh: () => ReceiptTool): ReceiptTool => {
+    let row = known.get(key);
+    if (!row) {
+      known.set(key, (row = fresh()));
+      rows.push(row);
+    }
     return row;
   };
-  const tool = (name: string): ReceiptTool => {
-    declared.add(name);
-    return rowOf(`tool ${name}`, { name, calls: 0, errors: 0 });
-  };
+  const tool = (name: string): ReceiptTool => rowOf(declared, name, () => ({ name, calls: 0, errors: 0 }));
   const invented = (name: string, nameDigest = sha256(name)): ReceiptTool =>
-    rowOf(`undeclared ${nameDigest}`, { name: UNDECLARED, calls: 0, errors: 0, nameDigest });
+    rowOf(undeclared, nameDigest, () => ({ name: UNDECLARED, calls: 0, errors: 0, nameDigest }));
   for (const fact of ledger.facts) {
     if (fact.type === "tool.admitted") {
       tool(fact.name).calls++;
@@ -40,5 +41,5 @@ export function toolsOf(ledger: Ledger): Tools {
     } else if (fact.type === "tool.finished" && running.delete(fact.toolCallId) && fact.isError)
       tool(fact.name).errors++;
   }
-  return { rows: [...rows.values()], declared };
+  return { rows, declared };
 }

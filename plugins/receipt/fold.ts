@@ -5,7 +5,7 @@
  */
 import type { CallId, CavemanError, Fact, Ledger, StopReason } from "../../kernel/index.ts";
 import type { Denomination } from "../services.ts";
-import { amountOf, picoOf, unitsOf, usdOf, type Writable } from "./amounts.ts";
+import { amountOf, figureOf, PicoSum, unitsOf, usdOf, type Writable } from "./amounts.ts";
 import { type FactsOf, factsOf } from "./facts-by-type.ts";
 import { addIncidents } from "./fold-incidents.ts";
 import { toolsOf } from "./fold-tools.ts";
@@ -126,15 +126,14 @@ function callsOf(
 ): ReceiptCall[] {
   const prices = matched(settled, facts("call.priced"));
   const clamps = matched(settled, facts("budget.clamped"));
-  return settled.map((fact, index) => {
+  const sum = new PicoSum();
+  const rows = settled.map((fact, index) => {
     const { usage } = fact;
     const price = prices[index];
     // What never left was never billed: nothing about it is unpriced, with or without a catalog.
     const unpriced = price ? price.unpriced : fact.sent;
-    const pico = picoOf(price);
-    const usd = usdOf(pico);
+    const usd = sum.add(price);
     const clamped = fact.clampedOutputTokens ?? clamps[index]?.tokens;
-    totals.pico += pico;
     totals.tokens += usage.input + usage.output;
     totals.input += usage.input;
     totals.cacheRead += usage.cacheRead;
@@ -161,6 +160,8 @@ function callsOf(
     if (fact.errorCode) row.errorCode = fact.errorCode;
     return row;
   });
+  totals.pico += sum.total;
+  return rows;
 }
 /** For each attempt the fact that belongs to it, of two the later. Nearly always there is one for each, in their order. */
 function matched<F extends Attempt>(settled: readonly Attempt[], facts: readonly F[]): readonly (F | undefined)[] {
@@ -231,11 +232,11 @@ function budgetOf(facts: FactsOf, totals: Totals): Budget {
     return {
       denomination,
       breached: closed.capBreached,
-      overspent: figure(unitsOf(closed.overspent)),
-      max: figure(unitsOf(closed.max)),
-      released: figure(unitsOf(closed.released)),
-      spent: figure(unitsOf(closed.spent)),
-      remaining: figure(unitsOf(closed.remaining)),
+      overspent: figureOf(denomination, closed.overspent),
+      max: figureOf(denomination, closed.max),
+      released: figureOf(denomination, closed.released),
+      spent: figureOf(denomination, closed.spent),
+      remaining: figureOf(denomination, closed.remaining),
     };
   const max = unitsOf(opened.max);
   const released = facts("budget.released").reduce((sum, fact) => sum + unitsOf(fact.amount), unitsOf(opened.released));
