@@ -150,8 +150,8 @@ class Sum {
   }
   /** Whole picodollars; what is whole already is not touched by the rounding. */
   rounded(round: typeof mulDivRoundUp): Money {
-    const rest = this.#millionths === 0n ? 0n : round(this.#millionths, 1n, MILLION);
-    return money(BigInt(this.#pico) + rest);
+    const whole = BigInt(this.#pico);
+    return money(this.#millionths === 0n ? whole : whole + round(this.#millionths, 1n, MILLION));
   }
 }
 

@@ -58,7 +58,7 @@ export const DEFAULT_TAP_TIMEOUT_MS = 60_000;
 /** Gathers taps, orders them, compiles the six hooks. */
 export class HookSet {
   readonly #taps: { [H in HookName]: Tap<H>[] } = { compact: [], beforeCall: [], reserve: [], afterUsage: [], admitTool: [], settle: [] };
-  readonly #onFailure: OnFailure; readonly #timeoutMs: number; #frozen = false; #hooks: Compiled | undefined;
+  readonly #onFailure: OnFailure; readonly #timeoutMs: number; #frozen = false; readonly #hooks: Partial<Compiled> = {};
 
   constructor(onFailure: OnFailure, timeoutMs = DEFAULT_TAP_TIMEOUT_MS) {
     this.#onFailure = onFailure; this.#timeoutMs = timeoutMs;
@@ -103,8 +103,8 @@ export class HookSet {
     for (const hook of HOOKS) {
       Object.assign(hooks[hook], { compile: () => this.#compile(hook) });
       for (const tap of this.#taps[hook]) hooks[hook].tapPromise(tap.options.name, tap.fn as never);
+      if (this.has(hook)) (this.#hooks as Record<HookName, unknown>)[hook] = hooks[hook];
     }
-    this.#hooks = hooks as unknown as Compiled;
   }
 
   /** Every tap in the order it runs. */
@@ -113,7 +113,7 @@ export class HookSet {
 
   /** Fires a hook. Answers at once when no tap waited, so that a run of synchronous taps costs no turn of the event loop. */
   fire<H extends HookName>(hook: H, payload: Payloads[H]): Answers[H] | undefined | Promise<Answers[H] | undefined> {
-    return this.#taps[hook].length === 0 ? undefined : (this.#hooks?.[hook].promise(payload) as Answers[H] | undefined);
+    return this.#hooks[hook]?.promise(payload) as Answers[H] | undefined;
   }
 
   /**

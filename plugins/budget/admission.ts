@@ -5,9 +5,9 @@
 import { CavemanError, describe, type FrozenCall, type Hold, type Refusal } from "../../kernel/index.ts";
 import { Credentials, Pricing } from "../services.ts";
 import { amountOf, releaseOn } from "./controller.ts";
-import { OWNER } from "./meter.ts";
+import { OWNER, type Reservation } from "./meter.ts";
 import type { OnBudgetExhausted } from "./options.ts";
-import type { State } from "./state.ts";
+import type { State, Terms } from "./state.ts";
 
 type Bound = (allowance: number) => bigint | { readonly unpriced: string };
 const SHORT = Symbol("nothing fits");
@@ -106,33 +106,31 @@ function hold(call: FrozenCall, state: State): Refusal | undefined | typeof SHOR
   if (typeof bound !== "function") return bound;
   const full = bound(call.allowance);
   if (typeof full !== "bigint") return unpriced(call, full.unpriced);
-  let amount = full;
-  if (amount > meter.remaining) {
-    const fit = largestFit(bound, plan.floor, call.allowance, meter.remaining);
-    if (fit === undefined) return SHORT;
-    amount = fit.amount;
-    call.lowerAllowance(fit.allowance);
-    call.run.record("budget.clamped", { callId: call.callId, attempt: call.attempt, tokens: fit.allowance });
-  }
-  const reservation = meter.reserve(amount);
+  const reservation = meter.reserve(full) ?? clamped(call, state, bound);
   if (!reservation) return SHORT;
   call.hold(reservation);
   return undefined;
 }
 
+function clamped(call: FrozenCall, { meter, plan }: State, bound: Bound): Reservation | undefined {
+  const fit = largestFit(bound, plan.floor, call.allowance, meter.remaining);
+  const reservation = fit && meter.reserve(fit.amount);
+  if (!reservation) return undefined;
+  call.lowerAllowance(fit.allowance);
+  call.run.record("budget.clamped", { callId: call.callId, attempt: call.attempt, tokens: fit.allowance });
+  return reservation;
+}
+
 function boundOf(call: FrozenCall, state: State): Bound | Refusal {
-  const { model, run, at } = call;
-  const {
-    plan: { denomination },
-    assumeMetered,
-  } = state;
-  if (runsAtProvider(call.request.tools))
+  const { model, at } = call;
+  const { denomination } = state.plan;
+  if (state.bounded !== call.toolsKey && runsAtProvider(call.request.tools))
     return refuse(
       "cave_budget_tool_unbounded",
       "A tool that the provider executes has no bound on what it reads and writes; remove it, or run without a budget.",
     );
-  const pricing = run.find(Pricing);
-  const window = model.contextWindow ?? pricing?.row(model)?.limits.context;
+  state.bounded = call.toolsKey;
+  const { pricing, window, regime } = termsOf(call, state);
   const input = state.ceiling.of(call, window);
   if (input === undefined)
     return refuse(
@@ -141,13 +139,12 @@ function boundOf(call: FrozenCall, state: State): Bound | Refusal {
     );
   if (denomination === "tokens") return (allowance) => BigInt(input + allowance);
   if (!pricing) return unpriced(call, "no pricing plugin is loaded");
-  const regime = model.simulated ? "metered" : (run.find(Credentials)?.regimeOf(model) ?? "metered");
   if (regime === "subscription")
     return refuse(
       "cave_budget_denomination_unavailable",
       "A subscription is not billed by the call, so dollars cannot bound it; use budget.maxTokens.",
     );
-  if (regime === "unknown" && !assumeMetered)
+  if (regime === "unknown" && !state.assumeMetered)
     return refuse(
       "cave_budget_denomination_unavailable",
       "It cannot be proven that this credential is billed by the call; use budget.maxTokens, or set assumeMeteredCredential.",
@@ -156,6 +153,14 @@ function boundOf(call: FrozenCall, state: State): Bound | Refusal {
     const price = pricing.ceiling(model, input, allowance, at);
     return "unpriced" in price ? price : price.pico;
   };
+}
+
+function termsOf({ model, run }: FrozenCall, state: State): Terms {
+  if (state.terms?.model === model) return state.terms;
+  const pricing = run.find(Pricing);
+  const window = model.contextWindow ?? pricing?.row(model)?.limits.context;
+  const regime = model.simulated ? "metered" : (run.find(Credentials)?.regimeOf(model) ?? "metered");
+  return (state.terms = { model, pricing, window, regime });
 }
 
 /** Whether the provider itself executes one of the tools. */

@@ -137,18 +137,17 @@ export class Meter {
   }
 
   #take(amount: bigint): Reservation | undefined {
-    if (amount < 0n || this.closed || amount > this.remaining) return undefined;
+    if (amount < 0n || this.#revoked || this.#breached || amount > this.remaining) return undefined;
     this.#reserved += amount;
-    const reservation = new Held(amount, (actual) => {
-      this.#open.delete(reservation);
-      this.#reserved -= amount;
-      this.#book(actual);
-    });
+    const reservation = new Held(this, amount);
     this.#open.add(reservation);
     return reservation;
   }
 
-  #book(actual: bigint): void {
+  /** @internal What a reservation of this meter says when it ends. */
+  ended(reservation: Reservation, actual: bigint): void {
+    if (!this.#open.delete(reservation)) throw new CavemanError("cave_budget_reservation_double_settle");
+    this.#reserved -= reservation.amount;
     if (actual > 0n) this.#settled += actual;
     if (this.#settled > this.max) this.#breach();
   }
@@ -159,21 +158,19 @@ export class Meter {
   }
 }
 
-/** A reservation and the meter's account of how it ended. */
 class Held implements Reservation {
   readonly owner = OWNER;
   readonly amount: bigint;
-  readonly #end: (actual: bigint) => void;
+  readonly #meter: Meter;
   open = true;
 
-  constructor(amount: bigint, end: (actual: bigint) => void) {
+  constructor(meter: Meter, amount: bigint) {
+    this.#meter = meter;
     this.amount = amount;
-    this.#end = end;
   }
   settle(actual: bigint): void {
-    if (!this.open) throw new CavemanError("cave_budget_reservation_double_settle");
+    this.#meter.ended(this, actual);
     this.open = false;
-    this.#end(actual);
   }
   release(): void {
     this.settle(0n);

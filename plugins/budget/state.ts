@@ -1,5 +1,14 @@
 /** What a run knows of its money: its meter, where the meter comes from, and how calls are bounded. */
-import { type CallId, CavemanError, type Hold, type Run, type RunOptions, type ToolCall } from "../../kernel/index.ts";
+import {
+  type CallId,
+  CavemanError,
+  type Hold,
+  type ResolvedModel,
+  type Run,
+  type RunOptions,
+  type ToolCall,
+} from "../../kernel/index.ts";
+import type { Pricing, Regime } from "../services.ts";
 import { AnchoredCeiling } from "./anchored-ceiling.ts";
 import { BudgetController, type Release, releaseOn } from "./controller.ts";
 import { Meter, type Wallet } from "./meter.ts";
@@ -11,6 +20,15 @@ export type Source =
   | { readonly kind: "own" }
   | { readonly kind: "wallet"; readonly wallet: Wallet; readonly hold: Hold }
   | { readonly kind: "shared" };
+
+/** What bounds the calls of one model. */
+export interface Terms {
+  readonly model: ResolvedModel;
+  readonly pricing: Pricing | undefined;
+  /** Tokens of its context, when they are known. */
+  readonly window: number | undefined;
+  readonly regime: Regime;
+}
 
 export class State {
   readonly ceiling = new AnchoredCeiling();
@@ -24,6 +42,10 @@ export class State {
   /** The calls that were last answered with a compaction, and with the caller's handler: each at most once. */
   compacted: CallId | undefined;
   escalated: CallId | undefined;
+  /** Those of the last call's model. */
+  terms: Terms | undefined;
+  /** The tools of the last call, none of which the provider executes. */
+  bounded: object | undefined;
   /** The breach was already told. */
   told = false;
   #opened = false;
