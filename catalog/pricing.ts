@@ -67,6 +67,7 @@ const REQUEST_SHARE = 1_000n;
 const DAY_MINUTES = 24 * 60;
 
 const parsed = new WeakMap<Row, readonly ParsedEntry[] | Unpriced>();
+let last: { readonly row: Row; readonly entries: readonly ParsedEntry[] | Unpriced } | undefined;
 
 /** The cost of a settled call, rounded half up once. A rate that was needed and is not known makes it unpriced. */
 export function priceUsage(row: Row, usage: PricedUsage, at: Date | number): Pricing {
@@ -179,17 +180,22 @@ function misfit(usage: PricedUsage): string | undefined {
 function entryAt(row: Row, at: Date | number): ParsedEntry | Unpriced {
   const time = Number(at);
   if (Number.isNaN(time)) return { unpriced: "expected a valid date to price at" };
-  let entries = parsed.get(row);
-  if (entries === undefined) {
-    entries = parse(row);
-    parsed.set(row, entries);
-  }
+  const entries = entriesOf(row);
   if (!isPriced(entries)) return entries;
   for (let at = entries.length - 1; at >= 0; at--) {
     const entry = entries[at];
     if (entry && time >= entry.from && within(entry, time)) return entry;
   }
   return { unpriced: `${name(row)} has no rates at ${new Date(time).toISOString()}` };
+}
+
+/** The entries of a row, read once. Most programs call one model over and over. */
+function entriesOf(row: Row): readonly ParsedEntry[] | Unpriced {
+  if (last?.row === row) return last.entries;
+  let entries = parsed.get(row);
+  if (entries === undefined) parsed.set(row, (entries = parse(row)));
+  last = { row, entries };
+  return entries;
 }
 
 /** The last tier that so much input falls into. */

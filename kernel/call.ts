@@ -33,18 +33,17 @@ export const settling: AbortSignal = new AbortController().signal;
 /** Runs a call to its end. @throws CavemanError when it fails, is refused with an error, or the run is aborted. */
 export async function callModel(run: Host, request: CallRequest): Promise<CallOutcome> {
   const callId = run.nextCallId();
-  const stopped = (stop: Stop): CallOutcome => ({ callId, content: [], finish: "stopped", usage: noUsage, basis: "bound", text: "", model: run.resolved, stopped: stop });
   let view = request.view ?? (run.hooks.has("compact") ? await compacted(run, run.transcript.view, "pressure", request.purpose) : run.transcript.view);
   let model = request.model;
   let compactedOnce = false;
   for (let attempt = 1; ; attempt++) {
     let stop = run.standing();
-    if (stop) return stopped(stop);
+    if (stop) return stopped(run, callId, stop);
     const shape = new Shape(run, callId, attempt, request, view, model);
     const shaping = run.hooks.fire("beforeCall", shape);
     if (shaping instanceof Promise) await shaping;
     stop = run.standing();
-    if (stop) return stopped(stop);
+    if (stop) return stopped(run, callId, stop);
     if (!shape.model) throw new CavemanError("cave_model_missing", { place: `agent ${run.agent.id}` });
     run.resolved = shape.model;
     const frozen = new Frozen(shape, shape.model);
@@ -55,7 +54,7 @@ export async function callModel(run: Host, request: CallRequest): Promise<CallOu
       report(run, frozen.holds.close(false));
       run.record("call.abandoned", { callId, attempt, code: refused?.code ?? "cave_run_stopping" });
       stop = run.standing();
-      if (stop) return stopped(stop);
+      if (stop) return stopped(run, callId, stop);
       if (refused?.compact && !compactedOnce) {
         compactedOnce = true;
         view = await compacted(run, view, "refused", request.purpose);
@@ -64,7 +63,7 @@ export async function callModel(run: Host, request: CallRequest): Promise<CallOu
       const refusal = refused ?? { code: "cave_run_aborted", message: "The run was aborted." };
       if (refused?.stop) {
         run.stop(refused.stop);
-        return stopped(run.standing() ?? { reason: refused.stop, code: refused.code });
+        return stopped(run, callId, run.standing() ?? { reason: refused.stop, code: refused.code });
       }
       throw new CavemanError(refusal.code, { message: refusal.message });
     }
@@ -77,7 +76,7 @@ export async function callModel(run: Host, request: CallRequest): Promise<CallOu
     if (!settled.error) return outcome(callId, settled, run.resolved);
     if (!settled.wanted || run.signal.aborted || run.stopping) {
       stop = run.standing();
-      if (stop && settled.wanted) return stopped(stop);
+      if (stop && settled.wanted) return stopped(run, callId, stop);
       throw settled.error;
     }
     const { afterMs, model: next, compact } = settled.wanted;
@@ -87,6 +86,8 @@ export async function callModel(run: Host, request: CallRequest): Promise<CallOu
     if (compact) view = await compacted(run, view, compact, request.purpose);
   }
 }
+
+const stopped = (run: Host, callId: CallId, stop: Stop): CallOutcome => ({ callId, content: [], finish: "stopped", usage: noUsage, basis: "bound", text: "", model: run.resolved, stopped: stop });
 
 function outcome(callId: CallId, settled: Settled, model: ResolvedModel | undefined): CallOutcome {
   let text = "";

@@ -42,28 +42,21 @@ export interface Conversation {
   /** Takes it for one run. @throws CavemanError `cave_conversation_in_use`. */
   acquire(): void;
   commit(messages: readonly Message[], states: Readonly<Record<string, unknown>>): void;
-  release(): void;
-  toJSON(): unknown;
+  release(): void; toJSON(): unknown;
 }
 
 export interface Stop { readonly reason: StopReason; readonly code?: string; readonly error?: CavemanError }
 
 export interface Run {
-  readonly id: RunId;
-  readonly agent: AgentDefinition;
+  readonly id: RunId; readonly agent: AgentDefinition;
   /** Agent ids from the root to this run. */
   readonly path: readonly string[];
-  readonly depth: number;
-  readonly parent: Run | undefined;
+  readonly depth: number; readonly parent: Run | undefined;
   /** The tool call whose work this child run is. */
   readonly spawnedBy: ToolCall | undefined;
-  readonly options: Readonly<RunOptions>;
-  readonly signal: AbortSignal;
-  readonly ledger: Ledger;
-  readonly transcript: Transcript;
-  readonly clock: Clock;
-  readonly tools: ReadonlyMap<string, Tool>;
-  readonly children: readonly Run[];
+  readonly options: Readonly<RunOptions>; readonly signal: AbortSignal;
+  readonly ledger: Ledger; readonly transcript: Transcript; readonly clock: Clock;
+  readonly tools: ReadonlyMap<string, Tool>; readonly children: readonly Run[];
   /** The stop that was asked for, once there is one. */
   readonly stopping: Stop | undefined;
   /** How the run ended; set before the `settle` hook. */
@@ -81,8 +74,7 @@ export interface Run {
    */
   tool(request: ToolRequest): Promise<ToolOutcome>;
   spawn(agent: AgentDefinition, input: RunInput, by: ToolCall): Promise<Outcome>;
-  service<T>(service: Service<T>): T;
-  find<T>(service: Service<T>): T | undefined;
+  service<T>(service: Service<T>): T; find<T>(service: Service<T>): T | undefined;
   record<T extends FactType>(type: T, data: Facts[T]): Fact<T>;
   notice(owner: string, code: string, message: string): void;
   emit(event: RunEventBody): void;
@@ -102,15 +94,12 @@ interface Attempt { readonly run: Run; readonly callId: CallId; readonly attempt
 
 /** One attempt being shaped. Values are frozen; they change only through the setters. */
 export interface ModelCall extends Attempt {
-  readonly view: View;
-  readonly model: ResolvedModel | undefined;
-  readonly tools: readonly ModelTool[];
+  readonly view: View; readonly model: ResolvedModel | undefined; readonly tools: readonly ModelTool[];
   /** Output tokens asked for; undefined leaves it to the model's own limit. */
   readonly maxOutputTokens: number | undefined;
   readonly settings: Readonly<Partial<CallOptions>>;
   readonly additions: readonly ModelMessage[];
-  setModel(model: ResolvedModel): void;
-  setTools(tools: readonly ModelTool[]): void;
+  setModel(model: ResolvedModel): void; setTools(tools: readonly ModelTool[]): void;
   setSettings(settings: Partial<CallOptions>): void;
   /** Adds context after the frozen prefix and before the newest user message. */
   addContext(message: ModelMessage): void;
@@ -127,10 +116,8 @@ export interface Replay { readonly replay: { readonly content: readonly ModelCon
 
 /** One attempt whose request no longer changes. Only the allowance may, and only downwards. */
 export interface FrozenCall extends Attempt {
-  readonly view: View;
-  readonly model: ResolvedModel;
-  readonly request: Readonly<CallOptions>;
-  readonly prompt: Readonly<ModelPrompt>;
+  readonly view: View; readonly model: ResolvedModel;
+  readonly request: Readonly<CallOptions>; readonly prompt: Readonly<ModelPrompt>;
   /** Bytes of what the request carries beside the view: tools and added context. */
   readonly overheadBytes: Bytes;
   /** Identity of the tool list: equal when the tools are the same. */
@@ -148,8 +135,7 @@ export interface SettledCall extends Attempt {
   readonly frozen: FrozenCall;
   readonly usage: Usage; readonly basis: CallBasis;
   /** False when the request provably never reached a bill. */
-  readonly sent: boolean;
-  readonly replayed: boolean;
+  readonly sent: boolean; readonly replayed: boolean;
   readonly content: readonly ModelContent[]; readonly finish: string;
   readonly latencyMs: number;
   readonly error: CavemanError | undefined; readonly cause: unknown;
@@ -201,16 +187,13 @@ export interface Outcome {
 export type RunEventBody =
   | { type: "run_start"; agentId: string; depth: number }
   | { type: "context_ready"; segments: number; tools: number; bytes: number }
-  | { type: "text_delta"; callId: CallId; delta: string }
-  | { type: "reasoning_delta"; callId: CallId; delta: string }
+  | { type: "text_delta"; callId: CallId; delta: string } | { type: "reasoning_delta"; callId: CallId; delta: string }
   | { type: "attempt_reset"; callId: CallId; attempt: number }
   | { type: "tool_start"; toolCallId: string; name: string; input: unknown }
   | { type: "tool_end"; toolCallId: string; name: string; isError: boolean; code?: string; durationMs: number; bytes: number }
-  | { type: "child_start"; agentId: string; toolCallId: string }
-  | { type: "child_end"; agentId: string; toolCallId: string; stopReason: StopReason }
+  | { type: "child_start"; agentId: string; toolCallId: string } | { type: "child_end"; agentId: string; toolCallId: string; stopReason: StopReason }
   | { type: "notice"; code: string; message: string; owner: string }
-  | { type: "run_end"; result: Outcome }
-  | { type: "run_error"; code: string; message: string; result: Outcome };
+  | { type: "run_end"; result: Outcome } | { type: "run_error"; code: string; message: string; result: Outcome };
 export type RunEvent = RunEventBody & { readonly runId: RunId; readonly path: readonly string[] };
 
 export type { AgentDefinition, Context, LanguageModel, ModelFilePart, Tool };

@@ -133,8 +133,7 @@ export function frameworkTool<const S extends AnySchema, const O extends AnySche
 /** What a subagent tool carries. Wallets and limits are read by plugins. */
 export interface SubagentSpec {
   readonly agent: AgentDefinition;
-  readonly maxInputChars: number;
-  readonly maxCalls: number;
+  readonly maxInputChars: number; readonly maxCalls: number;
   /** Dollars; undefined when the definition declared none, so that a share of what remains is carved. */
   readonly maxCostUsd?: number;
   readonly maxTokens?: number;
@@ -159,16 +158,12 @@ export function subagent(options: { name: string; description: string; agent: Ag
 }
 
 export interface Context {
-  readonly id: string;
-  readonly kind: string;
+  readonly id: string; readonly kind: string;
   readonly source: string | FileRef;
-  readonly stability: "build" | "session" | "turn";
-  readonly safety: "S0" | "S1" | "S2" | "S3" | "S4";
-  readonly priority: "required" | "optional";
-  readonly recovery: "none" | "exact_ccr" | "source_ref";
+  readonly stability: "build" | "session" | "turn"; readonly safety: "S0" | "S1" | "S2" | "S3" | "S4";
+  readonly priority: "required" | "optional"; readonly recovery: "none" | "exact_ccr" | "source_ref";
   readonly cacheRegion: "frozen_prefix" | "live_zone" | "uncached";
-  readonly privacy: string;
-  readonly opaque: boolean;
+  readonly privacy: string; readonly opaque: boolean;
   readonly ttlTurns?: number;
 }
 
@@ -201,12 +196,9 @@ export function output(options: { maxTokens?: number; schema?: AnySchema; jsonSc
 
 export interface AgentDefinition {
   readonly kind: "agent";
-  readonly id: string;
-  readonly instructions: string | FileRef;
-  readonly model: ModelSpec;
-  readonly reasoning: Reasoning;
-  readonly tools: readonly Tool[];
-  readonly contexts: readonly Context[];
+  readonly id: string; readonly instructions: string | FileRef;
+  readonly model: ModelSpec; readonly reasoning: Reasoning;
+  readonly tools: readonly Tool[]; readonly contexts: readonly Context[];
   readonly output?: OutputSpec;
   readonly sandbox: "required" | "fixture" | "host";
   /** Declared memory; read by the memory plugin. */

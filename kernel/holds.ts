@@ -30,7 +30,7 @@ export interface HoldCount { openHolds: number }
 
 /** The holds of one attempt or one tool call. */
 export class Holds {
-  readonly list: Hold[] = [];
+  list: Hold[] = [];
   readonly #count: HoldCount;
   #closed = false;
 
@@ -39,7 +39,8 @@ export class Holds {
     if (this.#closed) throw new CavemanError("cave_hold_closed", { place: spec.owner, received: "a hold on a closed call" });
     this.#count.openHolds++;
     const hold = new HeldSum(spec, this.#count);
-    this.list.push(hold as Hold);
+    if (this.list.length === 0) this.list = [hold as Hold]; // a list that is pushed to begins with room for seventeen
+    else this.list.push(hold as Hold);
     return hold;
   }
   /** Closes what a plugin left open: in full when the work was sent, else given back. Answers with the failures. */

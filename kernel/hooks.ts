@@ -144,11 +144,13 @@ export class HookSet {
           tap.info.totalMs += (now - lap) * weight;
           lap = now;
         }
-        if (answer instanceof Promise) return answer.then((value) => (value === undefined ? from(at + 1, weight, payload) : value));
+        if (answer instanceof Promise) return resumed(answer, at + 1, weight, payload);
         if (answer !== undefined) return answer;
       }
       return undefined;
     };
+    // Outside of the loop: a closure in it would make each of its rounds keep its variables on the heap.
+    const resumed = (answer: Promise<unknown>, next: number, weight: number, payload: Payloads[HookName]): Promise<unknown> => answer.then((value) => (value === undefined ? from(next, weight, payload) : value));
     // Reading the clock costs as much as most taps: after the first firings, one in sixteen is timed and counts for all.
     return (payload) => from(0, ++fired <= TIMED_ALL ? 1 : fired % TIMED_OF === 0 ? TIMED_OF : 0, payload);
   }

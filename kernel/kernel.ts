@@ -97,7 +97,7 @@ export function createKernel(options: KernelOptions): Kernel {
   const { drives } = options;
   const beyond = drives && hooks.taps.find((tap) => !drives.includes(tap.hook));
   if (beyond) throw new CavemanError("cave_adapter_cannot_enforce", { place: `plugin ${beyond.plugin}`, expected: `taps on ${drives.join(", ")} alone`, received: `"${beyond.name}" on ${beyond.hook}` });
-  const engine: Engine = Object.freeze({ plugins, hooks, clock, perRun, perConversation, services, drive });
+  const engine: Engine = Object.freeze({ plugins, preparing: plugins.filter(({ spec }) => spec.prepare), equipping: plugins.filter(({ spec }) => spec.tools ?? spec.contexts), hooks, clock, perRun, perConversation, services, drive });
 
   const create = (agent: AgentDefinition, runOptions: RunOptions, onEvent?: (event: RunEvent) => void): RunImpl => {
     if (!isAgent(agent)) throw new CavemanError("cave_agent_definition_invalid", { place: "run()", expected: "an agent built by agent()", received: typeof agent });

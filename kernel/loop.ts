@@ -4,7 +4,7 @@ import { CavemanError, describe } from "./errors.ts";
 import type { ModelContent, ModelMessage, ModelPrompt } from "./model.ts";
 import type { RunImpl } from "./run.ts";
 import { check, modelJson } from "./schema.ts";
-import { admit, carriedOut } from "./tool.ts";
+import { admit, called, carriedOut } from "./tool.ts";
 import { Message } from "./transcript.ts";
 
 type UserContent = Extract<ModelMessage, { role: "user" }>["content"];
@@ -23,7 +23,7 @@ export async function drive(run: RunImpl, input: RunInput): Promise<Outcome> {
     while (!run.standing()) {
       const answer = await run.call({ purpose: repaired ? "repair" : "turn" });
       if (answer.stopped) break;
-      const calls = answer.content.filter((part): part is Call => part.type === "tool-call" && !part.providerExecuted);
+      const calls = answer.content.every(isCall) ? answer.content : answer.content.filter(isCall);
       if (answer.text !== "") text = answer.text;
       const said = assistant(answer);
       if (calls.length === 0) {
@@ -38,7 +38,10 @@ export async function drive(run: RunImpl, input: RunInput): Promise<Outcome> {
         run.transcript.append(new Message({ role: "user", content: [{ type: "text", text: `Your answer does not fit the required schema: ${shaped.problem}. Answer again with one JSON value that fits, and nothing else.` }] }));
         continue;
       }
-      const results = calls.length === 1 && calls[0] ? [await run.tool(requestOf(calls[0]))] : await work(run, calls);
+      const [only] = calls;
+      const working = only && calls.length === 1 ? called(run, requestOf(only)) : work(run, calls);
+      const worked = working instanceof Promise ? await working : working;
+      const results = Array.isArray(worked) ? worked : [worked];
       // The two go in together, so that the transcript is legal whenever it is looked at.
       run.transcript.append(said);
       run.transcript.append(new Message({ role: "tool", content: results.map(({ toolCallId, name, output }) => ({ type: "tool-result" as const, toolCallId, toolName: name, output })) }));
@@ -50,12 +53,13 @@ export async function drive(run: RunImpl, input: RunInput): Promise<Outcome> {
   }
 }
 
+const isCall = (part: ModelContent): part is Call => part.type === "tool-call" && !part.providerExecuted;
 const requestOf = ({ toolCallId, toolName, input }: Call): ToolRequest => ({ toolCallId, name: toolName, input });
 
 /** Runs the calls of one turn: side by side when every one only reads, else one after the other, in order. */
 async function work(run: RunImpl, calls: readonly Call[]): Promise<ToolOutcome[]> {
   const parallel = calls.every((call) => (run.tools.get(call.toolName)?.effect ?? "read") === "read");
-  const running: Promise<ToolOutcome>[] = [];
+  const running: (ToolOutcome | Promise<ToolOutcome>)[] = [];
   for (const call of calls) {
     const admitted = admit(run, requestOf(call));
     running.push(carriedOut(admitted instanceof Promise ? await admitted : admitted));
@@ -65,21 +69,23 @@ async function work(run: RunImpl, calls: readonly Call[]): Promise<ToolOutcome[]
 }
 
 function assistant(answer: CallOutcome): Message {
-  const content: AssistantContent = [];
-  for (const part of answer.content) {
-    if (part.type === "text" || part.type === "reasoning") {
-      if (part.providerMetadata) content.push({ type: part.type, text: part.text, providerOptions: part.providerMetadata });
-      else if (part.text !== "") content.push({ type: part.type, text: part.text });
-    } else if (part.type === "tool-call") {
-      const call: AssistantContent[number] = { type: "tool-call", toolCallId: part.toolCallId, toolName: part.toolName, input: argumentsOf(part.input) };
-      if (part.providerExecuted) call.providerExecuted = true;
-      if (part.providerMetadata) call.providerOptions = part.providerMetadata;
-      content.push(call);
-    } else if (part.type === "tool-result") {
-      content.push({ type: "tool-result", toolCallId: part.toolCallId, toolName: part.toolName, output: { type: "json", value: part.result } });
-    }
-  }
+  const parts = answer.content.map(saidIn);
+  const content = parts.includes(undefined) ? parts.filter((part) => part !== undefined) : (parts as AssistantContent);
   return new Message({ role: "assistant", content }, answer.usage.output);
+}
+
+/** What goes back to the model of a part it sent. */
+function saidIn(part: ModelContent): AssistantContent[number] | undefined {
+  if (part.type === "text" || part.type === "reasoning") {
+    if (part.providerMetadata) return { type: part.type, text: part.text, providerOptions: part.providerMetadata };
+    return part.text === "" ? undefined : { type: part.type, text: part.text };
+  }
+  if (part.type === "tool-result") return { type: "tool-result", toolCallId: part.toolCallId, toolName: part.toolName, output: { type: "json", value: part.result } };
+  if (part.type !== "tool-call") return undefined;
+  const call: AssistantContent[number] = { type: "tool-call", toolCallId: part.toolCallId, toolName: part.toolName, input: argumentsOf(part.input) };
+  if (part.providerExecuted) call.providerExecuted = true;
+  if (part.providerMetadata) call.providerOptions = part.providerMetadata;
+  return call;
 }
 
 // Malformed arguments would poison every later request, so history keeps them as a string inside an object.

@@ -36,21 +36,13 @@ export type CallBasis = "provider_reported" | "partial" | "bound" | "simulated";
  * Usage in the normal form. `input` is gross: cache reads and writes are parts of it. `output` includes reasoning.
  * No vendor convention survives past this point, so nothing is billed twice.
  */
-export interface Usage {
-  readonly input: Tokens;
-  readonly output: Tokens;
-  readonly cacheRead: Tokens;
-  readonly cacheWrite: Tokens;
-  readonly reasoning: Tokens;
-}
+export interface Usage { readonly input: Tokens; readonly output: Tokens; readonly cacheRead: Tokens; readonly cacheWrite: Tokens; readonly reasoning: Tokens }
 
 export const noUsage: Usage = Object.freeze({ input: tokens(0), output: tokens(0), cacheRead: tokens(0), cacheWrite: tokens(0), reasoning: tokens(0) });
 
 /** What is known of a model before it is called. An unknown limit is left out and resolves to the stricter choice. */
 export interface ResolvedModel {
-  readonly provider: string;
-  readonly id: string;
-  readonly model: LanguageModel;
+  readonly provider: string; readonly id: string; readonly model: LanguageModel;
   /** Tokens of context the model takes. */
   readonly contextWindow?: Tokens;
   /** Most tokens it writes in one answer. */

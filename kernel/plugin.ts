@@ -8,8 +8,7 @@ import { checkOptions } from "./schema.ts";
 
 /** What `apply` is given. It lives until the kernel is frozen; state lives in perRun and perConversation. */
 export interface PluginKernel {
-  readonly hooks: HookFacades;
-  readonly clock: Clock;
+  readonly hooks: HookFacades; readonly clock: Clock;
   /** State of one run, made when the run is made, in plugin order. */
   perRun<T>(init: (run: Run) => T): (run: Run) => T;
   /** Serialisable state that spans the runs of a conversation: committed when a run succeeds, dropped when it fails. */
@@ -20,17 +19,13 @@ export interface PluginKernel {
 }
 
 export interface PluginSpec<O extends TObject = TObject> {
-  readonly name: string;
-  readonly version?: string;
-  readonly description?: string;
+  readonly name: string; readonly version?: string; readonly description?: string;
   readonly options?: O;
   /** The RunOptions keys it owns. */
   readonly runOptions?: TObject;
   readonly facts?: Readonly<Record<string, TSchema>>;
   readonly errors?: Readonly<Record<string, ErrorRow>>;
-  readonly requires?: readonly string[];
-  readonly before?: readonly string[];
-  readonly after?: readonly string[];
+  readonly requires?: readonly string[]; readonly before?: readonly string[]; readonly after?: readonly string[];
   /** What its options decide, a line each, for listings. */
   readonly describe?: (options: OptionsOf<O>) => readonly string[];
   readonly controls?: (run: Run) => Readonly<Record<string, string>>;
@@ -43,12 +38,7 @@ export interface PluginSpec<O extends TObject = TObject> {
 type OptionsOf<O extends TObject> = O extends { static: infer S } ? S : never;
 
 /** A plugin with its options bound. */
-export interface Plugin {
-  readonly kind: "plugin";
-  readonly name: string;
-  readonly spec: PluginSpec;
-  readonly options: unknown;
-}
+export interface Plugin { readonly kind: "plugin"; readonly name: string; readonly spec: PluginSpec; readonly options: unknown }
 /** Called with options it gives the plugin; it also carries the plugin's own face. */
 export interface PluginFactory<O extends TObject = TObject> { (options?: Partial<OptionsOf<O>>): Plugin; readonly spec: PluginSpec<O>; readonly pluginName: string }
 

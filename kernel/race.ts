@@ -1,8 +1,8 @@
 /** Work against an abort and a time limit: the first to end decides, and what comes late is ignored. */
 import { asCaveman, type CavemanError } from "./errors.ts";
 
-/** Who can be aborted; `onAbort` calls back, at once when it was already, and gives the function that forgets it. */
-export interface Abortable { readonly signal: AbortSignal; onAbort(tell: () => void): () => void }
+/** Who can be aborted; `onAbort` calls back, at once when it was already. */
+export interface Abortable { readonly signal: AbortSignal; onAbort(tell: () => void): void; offAbort(tell: () => void): void }
 
 /** A signal alone. */
 export const abortable = (signal: AbortSignal): Abortable => ({
@@ -10,18 +10,19 @@ export const abortable = (signal: AbortSignal): Abortable => ({
   onAbort(tell) {
     if (signal.aborted) tell();
     else signal.addEventListener("abort", tell, { once: true });
-    return () => signal.removeEventListener("abort", tell);
   },
+  offAbort: (tell) => signal.removeEventListener("abort", tell),
 });
 
 /** The end of the work, or a rejection: the abort's reason, or what `late` says once `ms` have passed. */
 export function race<T>(work: PromiseLike<T>, on: Abortable, ms = Number.POSITIVE_INFINITY, late?: () => CavemanError): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const limit = Number.isFinite(ms) && late ? setTimeout(() => reject(late()), ms) : undefined;
-    const forget = on.onAbort(() => reject(asCaveman(on.signal.reason, "cave_run_aborted")));
+    const stop = (): void => reject(asCaveman(on.signal.reason, "cave_run_aborted"));
+    on.onAbort(stop);
     const end = (): void => {
       clearTimeout(limit);
-      forget();
+      on.offAbort(stop);
     };
     work.then((value) => {
       end();

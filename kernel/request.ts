@@ -13,8 +13,8 @@ export interface Host extends Run {
   readonly listening: boolean;
   /** The model of the last attempt. */
   resolved: ResolvedModel | undefined;
-  /** Calls back on an abort, at once when there was one already; gives back the function that forgets it. */
-  onAbort(tell: () => void): () => void;
+  /** Calls back on an abort, at once when there was one already, until it is taken off. */
+  onAbort(tell: () => void): void; offAbort(tell: () => void): void;
   nextCallId(): CallId;
   /** Throws when the run is aborted or failed; answers with the stop when it is stopping. */
   standing(): Stop | undefined;

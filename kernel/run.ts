@@ -13,14 +13,16 @@ import { checkRunOptions, type Plugin } from "./plugin.ts";
 import { race } from "./race.ts";
 import type { Host } from "./request.ts";
 import { checkJson } from "./schema.ts";
-import { abandon, admit, carriedOut, speculate, type ToolHost } from "./tool.ts";
+import { abandon, called, speculate, type ToolHost } from "./tool.ts";
 import { Transcript } from "./transcript.ts";
 
 /** State that spans the runs of a conversation: how it is made and saved. */
 export interface ConversationSlot { readonly name: string; readonly schema: object; readonly init: (run: Run, saved: unknown) => { toJSON(): unknown } }
 /** What the assembled kernel lends its runs. */
 export interface Engine {
-  readonly plugins: readonly Plugin[]; readonly hooks: HookSet; readonly clock: Clock;
+  readonly plugins: readonly Plugin[];
+  /** Those that prepare a run, and those that bring tools or contexts. */
+  readonly preparing: readonly Plugin[]; readonly equipping: readonly Plugin[]; readonly hooks: HookSet; readonly clock: Clock;
   readonly perRun: readonly ((run: Run) => unknown)[];
   readonly perConversation: readonly ConversationSlot[];
   readonly services: ReadonlyMap<string, (run: Run) => unknown>;
@@ -39,7 +41,7 @@ export class RunImpl implements Host, ToolHost {
   readonly startedAt: number; readonly engine: Engine;
   readonly states: unknown[] = [];
   readonly conversationStates: { toJSON(): unknown }[] = [];
-  readonly #abort = new AbortController(); readonly #onAbort = new Set<() => void>();
+  readonly #abort = new AbortController(); readonly #onAbort: (() => void)[] = [];
   readonly listener: ((event: RunEvent) => void) | undefined;
   readonly #services = new Map<string, unknown>();
   readonly #onSignal: (() => void) | undefined;
@@ -93,13 +95,12 @@ export class RunImpl implements Host, ToolHost {
   abort(reason: CavemanError): void {
     if (this.#abort.signal.aborted || this.outcome) return;
     this.#abort.abort(reason);
-    for (const tell of [...this.#onAbort]) tell();
-    this.#onAbort.clear();
+    for (const tell of this.#onAbort.splice(0)) tell();
   }
-  onAbort(tell: () => void): () => void {
-    if (this.signal.aborted) tell();
-    else this.#onAbort.add(tell);
-    return () => void this.#onAbort.delete(tell);
+  onAbort(tell: () => void): void { this.signal.aborted ? tell() : this.#onAbort.push(tell); }
+  offAbort(tell: () => void): void {
+    const at = this.#onAbort.lastIndexOf(tell);
+    if (at >= 0) this.#onAbort.splice(at, 1);
   }
   standing(): Stop | undefined {
     if (this.stopping?.error) throw this.stopping.error;
@@ -115,8 +116,7 @@ export class RunImpl implements Host, ToolHost {
   tool(request: ToolRequest): Promise<ToolOutcome> {
     if (this.outcome) return Promise.reject(new CavemanError("cave_run_closed"));
     if (request.speculative) return speculate(this, request);
-    const admitted = admit(this, request);
-    return admitted instanceof Promise ? admitted.then(carriedOut) : carriedOut(admitted);
+    return Promise.resolve(called(this, request));
   }
   async spawn(agent: AgentDefinition, input: RunInput, by: ToolCall): Promise<Outcome> {
     if (this.outcome) throw new CavemanError("cave_run_closed");
@@ -153,11 +153,9 @@ export class RunImpl implements Host, ToolHost {
   /** Reads what the definition names, starts the plugins, fixes tools and the frozen prefix. */
   async prepare(): Promise<void> {
     this.emit({ type: "run_start", agentId: this.agent.id, depth: this.depth });
-    const { plugins } = this.engine;
-    for (const { name, spec } of plugins) {
-      if (!spec.prepare) continue;
+    for (const { name, spec } of this.engine.preparing) {
       try {
-        const preparing = spec.prepare(this, this.signal);
+        const preparing = spec.prepare?.(this, this.signal);
         if (preparing instanceof Promise) await race(preparing, this);
       } catch (error) {
         throw asCaveman(error, "cave_plugin_failed", { place: `plugin ${name} prepare` });
@@ -166,7 +164,7 @@ export class RunImpl implements Host, ToolHost {
     }
     for (const tool of this.agent.tools) this.tools.set(tool.name, tool);
     const contexts: Context[] = [...this.agent.contexts];
-    for (const { name, spec } of plugins) {
+    for (const { name, spec } of this.engine.equipping) {
       try {
         for (const tool of spec.tools?.(this) ?? []) {
           if (this.tools.has(tool.name)) throw new CavemanError("cave_duplicate_tool_name", { received: tool.name });

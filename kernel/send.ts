@@ -6,14 +6,51 @@ import type { Frozen, Shape } from "./request.ts";
 /** What came back. `sent` is false when the provider provably billed nothing; `received` counts the characters it wrote. */
 export interface Answer { content: ModelContent[]; finish: string; usage: Usage | undefined; error: CavemanError | undefined; cause: unknown; sent: boolean; emitted: boolean; received: number }
 
-/** What is read of an answer, part by part. */
+/**
+ * One request on its way: opened, read part by part, ended once. Each part is waited for by the same two callbacks: an
+ * answer has many parts, and an `await` for each would make closures of its own.
+ */
 class Reading {
-  readonly answer: Answer = { content: [], finish: "other", usage: undefined, error: undefined, cause: undefined, sent: true, emitted: false, received: 0 };
-  readonly #frozen: Frozen; #texts: Map<string, { type: "text" | "reasoning"; text: string; providerMetadata?: unknown }> | undefined; #finished = false;
+  readonly #answer: Answer = { content: [], finish: "other", usage: undefined, error: undefined, cause: undefined, sent: true, emitted: false, received: 0 };
+  readonly #frozen: Frozen; readonly #answered: (answer: Answer) => void;
+  #texts: Map<string, { type: "text" | "reasoning"; text: string; providerMetadata?: unknown }> | undefined;
+  #reader: ReadableStreamDefaultReader<ModelStreamPart> | undefined; #finished = false; #over = false;
 
-  constructor(frozen: Frozen) { this.#frozen = frozen; }
-  take(part: ModelStreamPart): void {
-    const { answer } = this;
+  constructor({ decorators }: Shape, frozen: Frozen, answered: (answer: Answer) => void) {
+    this.#frozen = frozen; this.#answered = answered;
+    frozen.run.onAbort(this.#abort);
+    if (this.#over) return;
+    try {
+      const options: CallOptions = { ...frozen.request, maxOutputTokens: frozen.allowance };
+      if (decorators.length > 0) options.headers = Object.assign({ ...options.headers }, ...decorators.map((decorate) => decorate(options)));
+      Promise.resolve(frozen.model.model.doStream(options)).then((opened) => this.#open(opened)).catch(this.#fail);
+    } catch (cause) {
+      this.#fail(cause);
+    }
+  }
+  #open({ stream }: { stream: ReadableStream<ModelStreamPart> }): void {
+    if (this.#over) return void stream.cancel().catch(() => undefined);
+    this.#reader = stream.getReader();
+    if (this.#frozen.signal.aborted) this.#abort();
+    this.#reader.read().then(this.#next, this.#fail);
+  }
+  readonly #next = ({ done, value }: { readonly done: boolean; readonly value?: ModelStreamPart | undefined }): void => {
+    if (this.#over) return;
+    try {
+      if (done) return void this.#end();
+      this.#take(value as ModelStreamPart);
+      this.#reader?.read().then(this.#next, this.#fail);
+    } catch (cause) {
+      this.#fail(cause);
+    }
+  };
+  /** Whoever waits for an answer is told at once; a stream that is open first says where it ends. */
+  readonly #abort = (): void => {
+    if (this.#reader) void this.#reader.cancel(this.#frozen.signal.reason).catch(() => undefined);
+    else this.#fail(this.#frozen.signal.reason);
+  };
+  #take(part: ModelStreamPart): void {
+    const answer = this.#answer;
     switch (part.type) {
       case "text-start": case "reasoning-start": {
         const open = { type: part.type === "text-start" ? ("text" as const) : ("reasoning" as const), text: "" };
@@ -39,7 +76,8 @@ class Reading {
         answer.received += part.delta.length;
         break;
       case "tool-call": case "tool-result": case "file": case "source":
-        answer.content.push(part);
+        if (answer.content.length === 0) answer.content = [part];
+        else answer.content.push(part);
         break;
       case "finish":
         this.#finished = true;
@@ -50,53 +88,28 @@ class Reading {
         throw part.error;
     }
   }
-  end(): void {
-    const { answer } = this, place = this.#frozen.model.id;
+  #end(): void {
+    const answer = this.#answer, place = this.#frozen.model.id;
+    if (this.#frozen.signal.aborted) throw this.#frozen.signal.reason;
     if (!this.#finished || answer.finish === "interrupted") answer.error = new CavemanError("cave_provider_incomplete", { place });
     else if (answer.finish === "error") answer.error = new CavemanError("cave_provider_failed", { place, received: "finish reason error" });
+    this.#close();
+  }
+  readonly #fail = (cause: unknown): void => {
+    if (this.#over) return;
+    fault(this.#answer, this.#frozen, cause, this.#frozen.signal);
+    this.#close();
+  };
+  #close(): void {
+    this.#over = true;
+    this.#frozen.run.offAbort(this.#abort);
+    this.#answered(this.#answer);
+    if (this.#answer.error) void this.#reader?.cancel().catch(() => undefined);
   }
 }
 
 /** Sends a frozen request and reads the answer to its end. Never rejects: a failure is part of the answer. */
-export async function send(shape: Shape, frozen: Frozen): Promise<Answer> {
-  const reading = new Reading(frozen);
-  const { run, signal } = frozen;
-  let reader: ReadableStreamDefaultReader<ModelStreamPart> | undefined;
-  let abandon: (() => void) | undefined;
-  const onAbort = (): void => {
-    abandon?.();
-    void reader?.cancel(signal.reason).catch(() => undefined);
-  };
-  const forget = run.onAbort(onAbort);
-  try {
-    const options: CallOptions = { ...frozen.request, maxOutputTokens: frozen.allowance };
-    if (shape.decorators.length > 0) options.headers = Object.assign({ ...options.headers }, ...shape.decorators.map((decorate) => decorate(options)));
-    const opening = Promise.resolve(frozen.model.model.doStream(options));
-    const opened = await new Promise<Awaited<typeof opening> | undefined>((yes, no) => {
-      abandon = () => yes(undefined);
-      opening.then(yes, no);
-    });
-    if (!opened) {
-      void opening.then(({ stream }) => stream.cancel(), () => undefined).catch(() => undefined);
-      throw signal.reason;
-    }
-    reader = opened.stream.getReader();
-    if (signal.aborted) onAbort();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      reading.take(value);
-    }
-    if (signal.aborted) throw signal.reason;
-    reading.end();
-  } catch (cause) {
-    fault(reading.answer, frozen, cause, signal);
-  } finally {
-    forget();
-    if (reading.answer.error && reader) void reader.cancel().catch(() => undefined);
-  }
-  return reading.answer;
-}
+export const send = (shape: Shape, frozen: Frozen): Promise<Answer> => new Promise((answered) => void new Reading(shape, frozen, answered));
 
 function fault(answer: Answer, frozen: Frozen, cause: unknown, signal: AbortSignal): void {
   answer.cause = cause;

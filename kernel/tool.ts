@@ -15,8 +15,8 @@ export interface ToolHost extends Run {
   readonly hooks: HookSet; readonly count: HoldCount;
   /** Whether anybody reads the events. */
   readonly listening: boolean;
-  /** Calls back on an abort, at once when there was one already; gives back the function that forgets it. */
-  onAbort(tell: () => void): () => void;
+  /** Calls back on an abort, at once when there was one already, until it is taken off. */
+  onAbort(tell: () => void): void; offAbort(tell: () => void): void;
   /** The tail of the admission queue: admissions of one run are serial, in call order. */
   admissions: Promise<unknown> | undefined;
   /** Reads that were started ahead of their turn, by tool and arguments. */
@@ -78,8 +78,8 @@ function admission(run: ToolHost, request: ToolRequest): Admitted | Promise<Admi
   return reading ? reading.then(() => judged(run, call)) : judged(run, call);
 }
 
+const failed = (error: unknown): Denial => ({ deny: { code: codeOf(error, "cave_plugin_failed"), message: describe(error) } });
 function judged(run: ToolHost, call: Pending): Admitted | Promise<Admitted> {
-  const failed = (error: unknown): Denial => ({ deny: { code: codeOf(error, "cave_plugin_failed"), message: describe(error) } });
   let fired: Denial | undefined | Promise<Denial | undefined>;
   try {
     fired = run.hooks.fire("admitTool", call);
@@ -114,23 +114,24 @@ function readArguments(call: Pending, tool: Tool | undefined, raw: unknown): Pro
     call.problem = { code: "cave_unknown_tool", message: `There is no tool of this name. Known tools: ${known.join(", ") || "none"}.` };
     return undefined;
   }
-  const wrong = (message: string): undefined => void (call.problem = { code: "cave_tool_arguments_invalid", message });
-  const read = (result: Check<unknown>): void => {
-    if (result.ok) call.input = result.value;
-    else wrong(`The arguments do not fit the schema: ${result.problem}`);
-  };
   const given = typeof raw === "string" ? modelJson(raw) : { value: raw };
-  if (!given) return wrong("The arguments are not valid JSON, or are nested too deep.");
-  const unchecked = (error: unknown): void => wrong(`The arguments could not be checked: ${describe(error)}`);
+  if (!given) return wrong(call, "The arguments are not valid JSON, or are nested too deep.");
   try {
     const checking = check(tool.input, given.value);
-    if (isThenable(checking)) return Promise.resolve(checking).then(read).catch(unchecked);
-    read(checking);
+    if (isThenable(checking)) return waited(call, checking);
+    take(call, checking);
   } catch (error) {
-    unchecked(error);
+    wrong(call, `The arguments could not be checked: ${describe(error)}`);
   }
   return undefined;
 }
+const waited = (call: Pending, checking: PromiseLike<Check<unknown>>): Promise<void> =>
+  Promise.resolve(checking).then((result) => take(call, result)).catch((error: unknown) => wrong(call, `The arguments could not be checked: ${describe(error)}`));
+function take(call: Pending, result: Check<unknown>): void {
+  if (result.ok) call.input = result.value;
+  else wrong(call, `The arguments do not fit the schema: ${result.problem}`);
+}
+const wrong = (call: Pending, message: string): undefined => void (call.problem = { code: "cave_tool_arguments_invalid", message });
 
 /** Most reads that one call of the model may have started ahead. */
 const MOST_AHEAD = 8;
@@ -158,8 +159,9 @@ export async function speculate(run: ToolHost, request: ToolRequest): Promise<To
     return no(describe(error));
   }
   const stop = (call.stop = new AbortController());
-  const forget = run.onAbort(() => stop.abort(run.signal.reason));
-  const work = Promise.resolve().then(() => perform(call, tool, call.input)).finally(forget);
+  const end = (): void => stop.abort(run.signal.reason);
+  run.onAbort(end);
+  const work = Promise.resolve().then(() => perform(call, tool, call.input)).finally(() => run.offAbort(end));
   run.ahead.set(key, { call, work, stop });
   try {
     const value = await work;
@@ -193,10 +195,16 @@ function adopted(call: Pending): Promise<unknown> | undefined {
 }
 
 /** What became of a call that was admitted, or not. */
-export const carriedOut = (admitted: Admitted): Promise<ToolOutcome> => ("call" in admitted ? execute(admitted.call) : Promise.resolve(admitted.outcome));
+export const carriedOut = (admitted: Admitted): ToolOutcome | Promise<ToolOutcome> => ("call" in admitted ? execute(admitted.call) : admitted.outcome);
 
-/** Executes an admitted call. Never rejects: what goes wrong becomes a result the model can act on. */
-export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
+/** A call from its admission to its result, at once when nothing has to wait. */
+export function called(run: ToolHost, request: ToolRequest): ToolOutcome | Promise<ToolOutcome> {
+  const admitted = admit(run, request);
+  return admitted instanceof Promise ? admitted.then(carriedOut) : carriedOut(admitted);
+}
+
+/** Executes an admitted call, at once when nothing has to wait. Never fails: what goes wrong becomes a result the model can act on. */
+function execute(admitted: ToolCall): ToolOutcome | Promise<ToolOutcome> {
   const call = admitted as Pending;
   const { run, tool, input } = call;
   if (!tool) return failure(call, "cave_unknown_tool", "There is no tool of this name.");
@@ -206,23 +214,36 @@ export async function execute(admitted: ToolCall): Promise<ToolOutcome> {
   if (tool.effect !== "read") abandon(run);
   const startedAt = run.clock.now();
   if (run.listening) run.emit({ type: "tool_start", toolCallId: call.toolCallId, name: call.name, input });
-  let raw: unknown;
+  let raw: unknown, output: ToolOutput | Promise<ToolOutput> | undefined;
+  try {
+    raw = perform(call, tool, input);
+    if (!isThenable(raw) && !tool.output) output = stages(call, written(raw), raw);
+  } catch (error) {
+    raw = Promise.reject(error);
+  }
+  return output && !(output instanceof Promise) ? finished(call, startedAt, success(call, output, raw)) : awaited(call, tool, startedAt, raw, output);
+}
+
+async function awaited(call: Pending, tool: Tool, startedAt: number, performing: unknown, staged: Promise<ToolOutput> | undefined): Promise<ToolOutcome> {
   let outcome: ToolOutcome;
   try {
-    const performing = perform(call, tool, input);
-    raw = isThenable(performing) ? await performing : performing;
+    const raw = await performing;
     const value = tool.output ? await checkedOutput(tool, raw) : raw;
-    const made = stages(call, written(value), value);
-    const output = made instanceof Promise ? await made : made;
-    outcome = { toolCallId: call.toolCallId, name: call.name, output, value, isError: false };
+    outcome = success(call, await (staged ?? stages(call, written(value), value)), value);
   } catch (error) {
-    const code = codeOf(error, "cave_tool_failed");
-    outcome = failure(call, code, describe(error));
+    outcome = failure(call, codeOf(error, "cave_tool_failed"), describe(error));
     if (call.stages.length > 0) outcome = { ...outcome, output: await Promise.resolve().then(() => stages(call, outcome.output, undefined)).catch(() => outcome.output) };
   }
+  return finished(call, startedAt, outcome);
+}
+
+const success = (call: ToolCall, output: ToolOutput, value: unknown): ToolOutcome => ({ toolCallId: call.toolCallId, name: call.name, output, value, isError: false });
+
+function finished(call: Pending, startedAt: number, outcome: ToolOutcome): ToolOutcome {
+  const { run } = call;
   close(run, call, true);
   const endedAt = run.clock.now();
-  run.ledger.append("tool.finished", new Finished(call, raw, outcome, endedAt - startedAt), endedAt);
+  run.ledger.append("tool.finished", new Finished(call, outcome, endedAt - startedAt), endedAt);
   if (run.listening) run.emit({ type: "tool_end", toolCallId: call.toolCallId, name: call.name, isError: outcome.isError, durationMs: endedAt - startedAt, bytes: textOf(outcome.output).length, ...(outcome.code ? { code: outcome.code } : {}) });
   return outcome;
 }
@@ -237,15 +258,15 @@ class Finished {
   declare readonly code?: string;
   readonly #input: unknown; #result: unknown; #digest: string | undefined;
 
-  constructor(call: Pending, raw: unknown, outcome: ToolOutcome, durationMs: number) {
+  constructor(call: Pending, outcome: ToolOutcome, durationMs: number) {
     this.toolCallId = call.toolCallId; this.name = call.name;
     this.effect = call.tool?.effect ?? "read";
     this.isError = outcome.isError; this.durationMs = durationMs;
     this.nested = call.parent !== undefined;
     if (outcome.code) this.code = outcome.code;
     this.#input = call.input;
-    this.#result = outcome.isError ? textOf(outcome.output) : raw;
-    if (typeof raw === "string" && raw.length > LARGE) void this.resultDigest;
+    this.#result = outcome.isError ? textOf(outcome.output) : outcome.value;
+    if (typeof this.#result === "string" && this.#result.length > LARGE) void this.resultDigest;
   }
   get argsDigest(): string { return sha256(canonicalJson(this.#input)); }
   get resultDigest(): string {

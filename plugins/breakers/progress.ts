@@ -34,10 +34,12 @@ export class Progress {
     if (this.count === 0) return false;
     if (this.#text === undefined) return this.#signature === signatureOf(text, parts);
     if (this.#text !== text || this.#parts.length !== parts.length) return false;
-    return (
-      this.#parts.every((part, at) => part.name === parts[at]?.name) &&
-      this.#parts.every((part, at) => part.result.equals(parts[at]?.result ?? part.result))
-    );
+    for (let at = 0; at < parts.length; at++) if (this.#parts[at]?.name !== parts[at]?.name) return false;
+    for (let at = 0; at < parts.length; at++) {
+      const [before, now] = [this.#parts[at], parts[at]];
+      if (!before || !now || !before.result.equals(now.result)) return false;
+    }
+    return true;
   }
 
   /** Counts a turn that is over; gives how many equal ones stand in a row. */

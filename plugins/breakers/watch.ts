@@ -46,7 +46,7 @@ interface Slot {
   free: boolean;
 }
 
-const WORKS = /^cave_memory_/;
+const WORKS = "cave_memory_";
 
 export class Watch {
   readonly #run: Run;
@@ -190,7 +190,7 @@ export class Watch {
     if ((fact.type !== "tool.finished" && fact.type !== "tool.denied") || fact.nested || this.#left === 0) return;
     const { toolCallId, name } = fact;
     const slot =
-      this.#slots.find((other) => other.toolCallId === toolCallId) ??
+      this.#slots[this.#placeOf(toolCallId)] ??
       this.#place({ toolCallId, name, entry: undefined, result: undefined, free: false });
     const { entry } = slot;
     if (fact.type === "tool.denied") {
@@ -212,7 +212,7 @@ export class Watch {
   }
 
   #works({ name, effect }: Fact<"tool.finished">): boolean {
-    return effect !== "read" || WORKS.test(name) || this.#run.tools.get(name)?.kind === "subagent";
+    return effect !== "read" || name.startsWith(WORKS) || this.#run.tools.get(name)?.kind === "subagent";
   }
 
   /** The turn is complete. Also called before the next one, for a turn that some other loop left incomplete. */
@@ -236,14 +236,20 @@ export class Watch {
 
   /** One slot for each id; of two calls with one id the later takes it. */
   #place(slot: Slot): Slot {
-    const at = this.#slots.findIndex(({ toolCallId }) => toolCallId === slot.toolCallId);
-    if (at < 0) this.#slots.push(slot);
+    const at = this.#placeOf(slot.toolCallId);
+    if (this.#slots.length === 0) this.#slots = [slot];
+    else if (at < 0) this.#slots.push(slot);
     else this.#slots[at] = slot;
     return slot;
   }
+  #placeOf(toolCallId: string): number {
+    let at = this.#slots.length - 1;
+    while (at >= 0 && this.#slots[at]?.toolCallId !== toolCallId) at--;
+    return at;
+  }
 
   #parts(): Part[] {
-    return this.#slots.filter((slot): slot is Slot & Part => slot.result !== undefined);
+    return this.#slots.every(isPart) ? this.#slots : this.#slots.filter(isPart);
   }
 
   #isLoop({ times, warned }: Cycle): boolean {
@@ -281,6 +287,8 @@ export class Watch {
     };
   }
 }
+
+const isPart = (slot: Slot): slot is Slot & Part => slot.result !== undefined;
 
 const deny = (code: string, message: string): Denial => ({ deny: { code, message } });
 

@@ -172,6 +172,9 @@ function weigh(message: ModelMessage): number {
 /** The messages of a prompt that are not the view's: system and added context. */
 function extrasOf({ prompt, view }: Measured): readonly ModelMessage[] {
   const count = prompt.length - view.length;
+  // Mostly the system message alone, in front of the view.
+  const first = view.at(0)?.value;
+  if (first && prompt.indexOf(first) === count) return prompt.slice(0, count);
   const extras: ModelMessage[] = [];
   let at = 0;
   for (const message of prompt) {

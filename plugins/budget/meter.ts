@@ -30,7 +30,8 @@ export class Meter {
   readonly tranches: Tranche[] = [];
   readonly #parent: Meter | undefined;
   readonly #wallets = new Set<Meter>();
-  readonly #open = new Set<Reservation>();
+  /** In no order; each knows its place. */
+  readonly #open: Held[] = [];
   #released: bigint;
   #settled = 0n;
   #reserved = 0n;
@@ -139,15 +140,20 @@ export class Meter {
   #take(amount: bigint): Reservation | undefined {
     if (amount < 0n || this.#revoked || this.#breached || amount > this.remaining) return undefined;
     this.#reserved += amount;
-    const reservation = new Held(this, amount);
-    this.#open.add(reservation);
-    return reservation;
+    const held = new Held(this, amount, this.#open.length);
+    this.#open.push(held);
+    return held;
   }
 
   /** @internal What a reservation of this meter says when it ends. */
-  ended(reservation: Reservation, actual: bigint): void {
-    if (!this.#open.delete(reservation)) throw new CavemanError("cave_budget_reservation_double_settle");
-    this.#reserved -= reservation.amount;
+  ended(held: Held, actual: bigint): void {
+    if (this.#open[held.at] !== held) throw new CavemanError("cave_budget_reservation_double_settle");
+    const last = this.#open.pop();
+    if (last && last !== held) {
+      this.#open[held.at] = last;
+      last.at = held.at;
+    }
+    this.#reserved -= held.amount;
     if (actual > 0n) this.#settled += actual;
     if (this.#settled > this.max) this.#breach();
   }
@@ -163,10 +169,13 @@ class Held implements Reservation {
   readonly amount: bigint;
   readonly #meter: Meter;
   open = true;
+  /** Its place among the open ones of its meter. */
+  at: number;
 
-  constructor(meter: Meter, amount: bigint) {
+  constructor(meter: Meter, amount: bigint, at: number) {
     this.#meter = meter;
     this.amount = amount;
+    this.at = at;
   }
   settle(actual: bigint): void {
     this.#meter.ended(this, actual);
