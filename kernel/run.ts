@@ -100,7 +100,7 @@ export class RunImpl implements Host, ToolHost {
   onAbort(tell: () => void): void { this.signal.aborted ? tell() : this.#onAbort.push(tell); }
   offAbort(tell: () => void): void {
     const at = this.#onAbort.lastIndexOf(tell);
-    if (at >= 0) this.#onAbort.splice(at, 1);
+    if (at >= 0) at === this.#onAbort.length - 1 ? this.#onAbort.pop() : this.#onAbort.splice(at, 1);
   }
   standing(): Stop | undefined {
     if (this.stopping?.error) throw this.stopping.error;

@@ -6,6 +6,9 @@ import type { Frozen, Shape } from "./request.ts";
 /** What came back. `sent` is false when the provider provably billed nothing; `received` counts the characters it wrote. */
 export interface Answer { content: ModelContent[]; finish: string; usage: Usage | undefined; error: CavemanError | undefined; cause: unknown; sent: boolean; emitted: boolean; received: number }
 
+/** The stream first, then what each read of it gives. */
+interface Got { readonly stream?: ReadableStream<ModelStreamPart>; readonly done?: boolean; readonly value?: ModelStreamPart | undefined }
+
 /**
  * One request on its way: opened, read part by part, ended once. Each part is waited for by the same two callbacks: an
  * answer has many parts, and an `await` for each would make closures of its own.
@@ -23,22 +26,19 @@ class Reading {
     try {
       const options: CallOptions = { ...frozen.request, maxOutputTokens: frozen.allowance };
       if (decorators.length > 0) options.headers = Object.assign({ ...options.headers }, ...decorators.map((decorate) => decorate(options)));
-      Promise.resolve(frozen.model.model.doStream(options)).then((opened) => this.#open(opened)).catch(this.#fail);
+      Promise.resolve(frozen.model.model.doStream(options)).then(this.#next, this.#fail);
     } catch (cause) {
       this.#fail(cause);
     }
   }
-  #open({ stream }: { stream: ReadableStream<ModelStreamPart> }): void {
-    if (this.#over) return void stream.cancel().catch(() => undefined);
-    this.#reader = stream.getReader();
-    if (this.#frozen.signal.aborted) this.#abort();
-    this.#reader.read().then(this.#next, this.#fail);
-  }
-  readonly #next = ({ done, value }: { readonly done: boolean; readonly value?: ModelStreamPart | undefined }): void => {
-    if (this.#over) return;
+  readonly #next = (got: Got): void => {
     try {
-      if (done) return void this.#end();
-      this.#take(value as ModelStreamPart);
+      if (this.#over) return void got.stream?.cancel().catch(() => undefined);
+      if (got.stream) {
+        this.#reader = got.stream.getReader();
+        if (this.#frozen.signal.aborted) this.#abort();
+      } else if (got.done) return void this.#end();
+      else this.#take(got.value as ModelStreamPart);
       this.#reader?.read().then(this.#next, this.#fail);
     } catch (cause) {
       this.#fail(cause);

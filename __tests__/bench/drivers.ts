@@ -45,7 +45,7 @@ async function ours(preset: "bare" | "standard", build: Build): Promise<Drive> {
       preset === "bare"
         ? {}
         : {
-            budget: { maxUsd: 1_000_000 },
+            budget: { maxUsd: 100 },
             assumeMeteredCredential: true,
             maxModelCalls: shape.calls + 1,
             maxToolCalls: shape.calls + 1,
