@@ -67,6 +67,7 @@ const REQUEST_SHARE = 1_000n;
 const DAY_MINUTES = 24 * 60;
 
 const parsed = new WeakMap<Row, readonly ParsedEntry[] | Unpriced>();
+/** The row that was priced last. */
 let last: { readonly row: Row; readonly entries: readonly ParsedEntry[] | Unpriced } | undefined;
 
 /** The cost of a settled call, rounded half up once. A rate that was needed and is not known makes it unpriced. */

@@ -116,7 +116,7 @@ export class RunImpl implements Host, ToolHost {
   tool(request: ToolRequest): Promise<ToolOutcome> {
     if (this.outcome) return Promise.reject(new CavemanError("cave_run_closed"));
     if (request.speculative) return speculate(this, request);
-    return Promise.resolve(called(this, request));
+    return new Promise((done) => done(called(this, request)));
   }
   async spawn(agent: AgentDefinition, input: RunInput, by: ToolCall): Promise<Outcome> {
     if (this.outcome) throw new CavemanError("cave_run_closed");

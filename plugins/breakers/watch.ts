@@ -46,7 +46,7 @@ interface Slot {
   free: boolean;
 }
 
-const WORKS = "cave_memory_";
+const WORKS = /^cave_memory_/;
 
 export class Watch {
   readonly #run: Run;
@@ -212,7 +212,7 @@ export class Watch {
   }
 
   #works({ name, effect }: Fact<"tool.finished">): boolean {
-    return effect !== "read" || name.startsWith(WORKS) || this.#run.tools.get(name)?.kind === "subagent";
+    return effect !== "read" || WORKS.test(name) || this.#run.tools.get(name)?.kind === "subagent";
   }
 
   /** The turn is complete. Also called before the next one, for a turn that some other loop left incomplete. */

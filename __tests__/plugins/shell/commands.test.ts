@@ -372,7 +372,8 @@ describe("a daemon", () => {
     await using w = await world();
     const own = `${700}.${process.pid}`;
     const started = await w.ok("command_start", { command: `exec env -i setsid sleep ${own}` });
-    await w.ok("bash", { command: "ulimit -R; sleep 0.2" });
+    while (processesWith(`sleep ${own}`).length === 0) await sleep(10);
+    await w.ok("bash", { command: "ulimit -R" });
     expect(processesWith(`sleep ${own}`)).toHaveLength(1);
     await w.ok("command_kill", { id: /cmd_[0-9a-f]{12}/.exec(started)?.[0] });
     expect(processesWith(`sleep ${own}`)).toEqual([]);
