@@ -151,8 +151,11 @@ describe("who may import whom", () => {
     const faces = ["plugins/index.ts", "plugins/testing.ts"];
     const allowed = ({ from, to, local, typeOnly }: Import) => {
       if (!local) return packageOf(to) !== "caveman-agent";
-      // Services are where plugins meet; a conversation is what any run may carry; what is private is so in one way.
-      const shared = ["plugins/services.ts", "plugins/conversation/index.ts", "plugins/private-file.ts"];
+      // Services are where plugins meet; a conversation is what any run may carry; what is private is so in one way, and
+      // what answers a query is found by one formula.
+      const shared = ["services.ts", "conversation/index.ts", "private-file.ts", "bm25.ts"].map(
+        (file) => `plugins/${file}`,
+      );
       if (inFolder(to, "kernel") || inFolder(to, "catalog") || shared.includes(to)) return true;
       const [, owner = ""] = from.split("/");
       if (faces.includes(from)) return /^plugins\/.+\/index\.ts$/.test(to);

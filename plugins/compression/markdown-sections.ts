@@ -1,8 +1,8 @@
 /** Sections of a Markdown document that repeat one form, as references do: one call, one option, one error each. */
 import { isAlarming } from "./alarm.ts";
-import { keepRelevant } from "./bm25.ts";
 import { runsOf } from "./lines.ts";
 import { elided } from "./markers.ts";
+import { keepRelevant } from "./relevant.ts";
 import { keepDistinct, templatesOf } from "./templates.ts";
 
 /** Sections of one level from which some may go. */

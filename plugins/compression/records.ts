@@ -4,9 +4,9 @@
  * (a record goes only when a kept one stands for it).
  */
 import { Alarms, isAlarming } from "./alarm.ts";
-import { keepRelevant } from "./bm25.ts";
 import { asNumber, Invariants } from "./invariants.ts";
 import { keepNonRedundant } from "./redundancy.ts";
+import { keepRelevant } from "./relevant.ts";
 import { outliers, rareSigns, seams } from "./statistics.ts";
 import { Vocabulary } from "./vocabulary.ts";
 

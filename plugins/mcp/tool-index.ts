@@ -1,50 +1,31 @@
 /** Which tools fit a few words: BM25 over names, descriptions and parameter names. */
+import { bm25, type Counted } from "../bm25.ts";
 import type { Definition } from "./definition.ts";
 
+/** Descriptions are short: a word that comes again says less than in a long text. */
 const K1 = 1.2;
-const B = 0.75;
 /** A word of the name says more than one of the description. */
 const NAME_WEIGHT = 3;
 
-interface Entry {
+interface Entry extends Counted<string> {
   readonly definition: Definition;
-  readonly counts: ReadonlyMap<string, number>;
-  readonly length: number;
 }
 
 export class ToolIndex {
   readonly #entries: readonly Entry[];
-  readonly #found = new Map<string, number>();
-  readonly #averageLength: number;
 
   constructor(definitions: readonly Definition[]) {
     this.#entries = definitions.map(entryOf);
-    for (const { counts } of this.#entries)
-      for (const word of counts.keys()) this.#found.set(word, (this.#found.get(word) ?? 0) + 1);
-    this.#averageLength =
-      this.#entries.reduce((sum, { length }) => sum + length, 0) / Math.max(1, this.#entries.length);
   }
 
   /** The best first; a tool that shares no word with the query is none of them. Equal scores go by name. */
   search(query: string): Definition[] {
-    const words = new Set(wordsOf(query));
-    const scored = this.#entries.map((entry) => ({ definition: entry.definition, score: this.#score(entry, words) }));
-    return scored
+    const scores = bm25(this.#entries, new Set(wordsOf(query)), { k1: K1 });
+    return this.#entries
+      .map(({ definition }, at) => ({ definition, score: scores[at] ?? 0 }))
       .filter(({ score }) => score > 0)
       .sort((a, b) => b.score - a.score || (a.definition.name < b.definition.name ? -1 : 1))
       .map(({ definition }) => definition);
-  }
-
-  #score({ counts, length }: Entry, words: ReadonlySet<string>): number {
-    let score = 0;
-    for (const word of words) {
-      const count = counts.get(word);
-      if (count === undefined) continue;
-      const inTools = this.#found.get(word) ?? 0;
-      const rarity = Math.log(1 + (this.#entries.length - inTools + 0.5) / (inTools + 0.5));
-      score += (rarity * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / this.#averageLength));
-    }
-    return score;
   }
 }
 

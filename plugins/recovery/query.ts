@@ -1,10 +1,8 @@
 /** A part of an original that answers a query: its best units by BM25, whole, in their order, with every gap marked. */
+import { bm25 } from "../bm25.ts";
 import { unitsOf } from "./units.ts";
 
 const MOST_UNITS = 20;
-/** BM25's usual constants. */
-const K1 = 1.5;
-const B = 0.75;
 export const GAP = "… [caveman: non-adjacent] …";
 
 const STOP_WORDS = new Set(
@@ -44,25 +42,13 @@ export function select(original: string, query: string): Selection | undefined {
 
 /** Indexes of units that hold a wanted term, the best first, earlier units before later ones of the same score. */
 function ranked(units: readonly string[], wanted: readonly string[]): number[] {
-  const counts = units.map((unit) => {
+  const texts = units.map((unit) => {
     const terms = termsOf(unit);
-    const found = new Map<string, number>();
-    for (const term of terms) if (wanted.includes(term)) found.set(term, (found.get(term) ?? 0) + 1);
-    return { length: terms.length, found };
+    const counts = new Map<string, number>();
+    for (const term of terms) if (wanted.includes(term)) counts.set(term, (counts.get(term) ?? 0) + 1);
+    return { counts, length: terms.length };
   });
-  const mean = counts.reduce((sum, { length }) => sum + length, 0) / Math.max(1, counts.length);
-  const weight = new Map(
-    wanted.map((term) => {
-      const holding = counts.filter(({ found }) => found.has(term)).length;
-      return [term, Math.log(1 + (units.length - holding + 0.5) / (holding + 0.5))];
-    }),
-  );
-  const scores = counts.map(({ length, found }) => {
-    let score = 0;
-    for (const [term, times] of found)
-      score += ((weight.get(term) ?? 0) * times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / mean));
-    return score;
-  });
+  const scores = bm25(texts, wanted);
   return [...scores.keys()]
     .filter((index) => (scores[index] ?? 0) > 0)
     .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);

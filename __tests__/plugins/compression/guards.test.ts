@@ -1,10 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { isAlarming } from "../../../plugins/compression/alarm.ts";
-import { relevant } from "../../../plugins/compression/bm25.ts";
 import { asNumber, Invariants, summaryBudget } from "../../../plugins/compression/invariants.ts";
 import { readJson } from "../../../plugins/compression/json-tape.ts";
 import { keepNonRedundant } from "../../../plugins/compression/redundancy.ts";
+import { relevant } from "../../../plugins/compression/relevant.ts";
 import { outliers, rareSigns, seams } from "../../../plugins/compression/statistics.ts";
 import { shrink } from "./worlds.ts";
 

@@ -1,6 +1,7 @@
 /** Source code: what it declares stays to the letter, bodies of functions become markers. */
-import { keepRelevant } from "../bm25.ts";
+
 import type { Compressed, Compressor } from "../compressor.ts";
+import { keepRelevant } from "../relevant.ts";
 import { type Bodies, bodiesOf, elide } from "./bodies.ts";
 import { type Grammar, grammarOf } from "./grammars.ts";
 import { guessLanguages } from "./languages.ts";

@@ -3,12 +3,12 @@
  * category stay. YAML that could be read before can be read afterwards.
  */
 import { isAlarming } from "../alarm.ts";
-import { terms } from "../bm25.ts";
 import type { Compressor } from "../compressor.ts";
 import { type Block, blocksOf, fieldsOf, recordsIn } from "../config-tree.ts";
 import { summaryBudget } from "../invariants.ts";
 import { elided } from "../markers.ts";
 import { type Records, select } from "../records.ts";
+import { terms } from "../relevant.ts";
 
 const MIN_LINES = 14;
 /** Siblings of one kind from which some may go. */

@@ -1,7 +1,8 @@
 /** Diffs: headers, every changed line, two lines of context beside each change. */
-import { terms } from "../bm25.ts";
+
 import type { Compressor } from "../compressor.ts";
 import { elideLines } from "../lines.ts";
+import { terms } from "../relevant.ts";
 
 const CONTEXT = 2;
 const MIN_LINES = 12;

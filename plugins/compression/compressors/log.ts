@@ -1,10 +1,10 @@
 /** Logs: the edges, everything alarming with its stack, outliers and level changes, one line of each kind. */
 import { Alarms, isAlarming } from "../alarm.ts";
-import { keepRelevant } from "../bm25.ts";
 import type { Compressor } from "../compressor.ts";
 import { Invariants, summaryBudget } from "../invariants.ts";
 import { isFrame } from "../line-kinds.ts";
 import { elideLines, keepEdges, type Run } from "../lines.ts";
+import { keepRelevant } from "../relevant.ts";
 import { slotsOf } from "../slots.ts";
 import { keepDistinct, keepOutstanding, type Templates, templatesOf } from "../templates.ts";
 

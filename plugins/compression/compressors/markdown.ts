@@ -4,11 +4,11 @@
  */
 import { isAlarming } from "../alarm.ts";
 import { shortenBlobs } from "../blobs.ts";
-import { keepRelevant } from "../bm25.ts";
 import type { CompressContext, Compressor } from "../compressor.ts";
 import { runsOf } from "../lines.ts";
 import { thinSections } from "../markdown-sections.ts";
 import { elided } from "../markers.ts";
+import { keepRelevant } from "../relevant.ts";
 import { keepDistinct, templatesOf } from "../templates.ts";
 
 const MIN_LENGTH = 1_600;

@@ -3,11 +3,11 @@
  * say too many different things for one to stand for another leave their places behind: file and line of every one.
  */
 import { isAlarming } from "../alarm.ts";
-import { keepRelevant } from "../bm25.ts";
 import type { Compressor } from "../compressor.ts";
 import { Invariants } from "../invariants.ts";
 import { elideLines, keepEdges, type Run } from "../lines.ts";
 import { bracedPaths } from "../paths.ts";
+import { keepRelevant } from "../relevant.ts";
 import { slotsOf } from "../slots.ts";
 import { keepDistinct, templatesOf } from "../templates.ts";
 

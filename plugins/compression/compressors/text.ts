@@ -4,10 +4,10 @@
  */
 import { Alarms, isAlarming } from "../alarm.ts";
 import { shortenBlobs } from "../blobs.ts";
-import { keepRelevant } from "../bm25.ts";
 import type { Compressor } from "../compressor.ts";
 import { runsOf } from "../lines.ts";
 import { elided } from "../markers.ts";
+import { keepRelevant } from "../relevant.ts";
 import { keepDistinct, keepOutstanding, templatesOf } from "../templates.ts";
 
 const MIN_LENGTH = 1_600;

@@ -2,9 +2,10 @@
  * A browser's accessibility tree, as `Accessibility.getFullAXTree` gives it: roles, names, values and states as indented
  * lines, each with a handle made of the node's backend id.
  */
-import { relevant } from "../bm25.ts";
+
 import type { Compressor } from "../compressor.ts";
 import { elided } from "../markers.ts";
+import { relevant } from "../relevant.ts";
 
 const MAX_MATCHES = 12;
 const MAX_NAME = 400;

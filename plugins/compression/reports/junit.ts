@@ -1,9 +1,9 @@
 /** JUnit XML: failing, erroneous and skipped cases stay to the letter, passing ones are counted. */
 
-import { relevant } from "../bm25.ts";
 import type { Compressed } from "../compressor.ts";
 import { elided } from "../markers.ts";
 import { attribute, type Element, isElement, treeOf } from "../markup/tree.ts";
+import { relevant } from "../relevant.ts";
 
 /** Output of a suite in which everything passed, kept up to so many characters. */
 const OUTPUT = 400;

@@ -3,9 +3,9 @@
  * messages, skipped tests and summaries stay to the letter, indentation included.
  */
 import { isAlarming } from "../alarm.ts";
-import { relevant } from "../bm25.ts";
 import type { Compressed } from "../compressor.ts";
 import { elided } from "../markers.ts";
+import { relevant } from "../relevant.ts";
 import { durationOf, indentOf, isGroup, isTitle, kindOf } from "./test-lines.ts";
 
 /** Lines of passing tests that a marker may stand for. */

@@ -4,9 +4,9 @@
  * neither in a kept row nor covered by what is stated of its column.
  */
 import { isAlarming } from "../alarm.ts";
-import { keepRelevant } from "../bm25.ts";
 import { asNumber, Invariants } from "../invariants.ts";
 import { keepNonRedundant } from "../redundancy.ts";
+import { keepRelevant } from "../relevant.ts";
 import { outliers, seams } from "../statistics.ts";
 
 export interface Row {

@@ -1,7 +1,6 @@
-/** BM25 over the units of one text: which of them a query is about. Deterministic, no model call. */
+/** Which units of one text a query is about. Deterministic, no model call. */
+import { bm25 } from "../bm25.ts";
 
-const K1 = 1.5;
-const B = 0.75;
 /** Share of the best score that a unit needs. */
 const RELEVANT = 0.3;
 /** Units from which a word that most of them have says nothing about any, such as the name of a field. */
@@ -53,37 +52,23 @@ export function relevant(
 ): number[] {
   const wanted = terms(query);
   if (wanted.length === 0 || count === 0) return [];
-  const place = new Map(wanted.map((term, index) => [term, index]));
-  const lengths = new Uint32Array(count);
-  const having = new Uint32Array(wanted.length);
-  const hits: { readonly index: number; readonly frequency: Map<number, number> }[] = [];
+  const asked = new Set(wanted);
+  const hits: { readonly index: number; readonly counts: Map<string, number>; readonly length: number }[] = [];
   let total = 0;
   for (let index = 0; index < count; index++) {
     const words = wordsOf(at(index) ?? "");
-    lengths[index] = words.length;
     total += words.length;
-    let frequency: Map<number, number> | undefined;
+    let counts: Map<string, number> | undefined;
     for (const word of words) {
-      const term = place.get(word);
-      if (term === undefined) continue;
-      frequency ??= new Map();
-      frequency.set(term, (frequency.get(term) ?? 0) + 1);
+      if (!asked.has(word)) continue;
+      counts ??= new Map();
+      counts.set(word, (counts.get(word) ?? 0) + 1);
     }
-    if (!frequency) continue;
-    hits.push({ index, frequency });
-    for (const term of frequency.keys()) having[term] = (having[term] ?? 0) + 1;
+    if (counts) hits.push({ index, counts, length: words.length });
   }
-  const average = total / count || 1;
-  const scored = hits.map(({ index, frequency }) => {
-    let score = 0;
-    for (const [term, times] of frequency) {
-      const df = having[term] ?? 0;
-      if (count >= MANY && df * 2 > count) continue;
-      const idf = Math.log(1 + (count - df + 0.5) / (df + 0.5));
-      score += (idf * times * (K1 + 1)) / (times + K1 * (1 - B + (B * (lengths[index] ?? 0)) / average));
-    }
-    return { index, score };
-  });
+  const mostHolding = count >= MANY ? Math.floor(count / 2) : count;
+  const scores = bm25(hits, wanted, { of: count, averageLength: total / count, mostHolding });
+  const scored = hits.map(({ index }, at) => ({ index, score: scores[at] ?? 0 }));
   scored.sort((a, b) => b.score - a.score || a.index - b.index);
   const floor = (scored[0]?.score ?? 0) * RELEVANT;
   return scored
