@@ -191,6 +191,9 @@ function count(value: unknown): number | undefined {
   return typeof number === "number" && Number.isSafeInteger(number) && number > 0 ? number : undefined;
 }
 
+/** A YAML parser shows the place below its message, over several lines. */
+const firstLine = (message: string): string => (message.split("\n")[0] ?? "").replace(/:$/, "");
+
 /**
  * Reads a user's YAML: `rows` in the shape of the catalog's rows, where `prices` may be one set of rates and a rate a
  * number, and `providers` with aliases. What is left out is unknown.
@@ -203,7 +206,7 @@ export async function importYaml(yaml: string, { file, date }: ImportOptions): P
     value = parse(yaml);
   } catch (error) {
     throw new CatalogImportError(file, [
-      { where: file, message: `expected YAML: ${error instanceof Error ? error.message : String(error)}` },
+      { where: file, message: `expected YAML: ${firstLine(error instanceof Error ? error.message : String(error))}` },
     ]);
   }
   const {
@@ -221,9 +224,11 @@ export async function importYaml(yaml: string, { file, date }: ImportOptions): P
       { where: "rows", message: "expected a list with at least one row of provider, model and prices" },
     ]);
   const aliases: Record<string, string> = {};
-  for (const [alias, provider] of Object.entries(
-    typeof providers === "object" && providers !== null ? providers : {},
-  )) {
+  const named =
+    typeof providers === "object" && providers !== null && !Array.isArray(providers) ? providers : undefined;
+  if (named === undefined)
+    faults.push({ where: "providers", message: "expected a mapping from another name to the name of a provider" });
+  for (const [alias, provider] of Object.entries(named ?? {})) {
     if (typeof provider === "string") aliases[alias.toLowerCase()] = provider.toLowerCase();
     else faults.push({ where: `providers.${alias}`, message: "expected the name of a provider" });
   }

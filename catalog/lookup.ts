@@ -87,7 +87,8 @@ export function withRows(
     },
     canonicalProvider: (provider) => catalog.canonicalProvider(own.canonicalProvider(provider)),
     lookup: (provider, model) =>
-      own.lookup(catalog.canonicalProvider(own.canonicalProvider(provider)), model) ?? catalog.lookup(provider, model),
+      own.lookup(catalog.canonicalProvider(own.canonicalProvider(provider)), model) ??
+      catalog.lookup(own.canonicalProvider(provider), model),
   };
 }
 

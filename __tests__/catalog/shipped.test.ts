@@ -259,6 +259,8 @@ describe("looking up", () => {
     expect(mine.lookup("google", "gemini-2.5-flash")?.provenance.source).toBe("user");
     expect(mine.lookup("gemini", "gemini-2.5-flash")?.provenance.source).toBe("user");
     expect(mine.lookup("corp", "one")?.model).toBe("one");
+    const named = withRows(catalog(), [], { corp: "anthropic" });
+    expect(named.lookup("Corp", "claude-haiku-4-5")).toBe(lookup("anthropic", "claude-haiku-4-5"));
     expect(mine.lookup("anthropic", "claude-haiku-4-5")).toBe(lookup("anthropic", "claude-haiku-4-5"));
     expect(mine.rows.length).toBe(rows.length + 2);
     expect(

@@ -104,13 +104,35 @@ describe("catalog import", () => {
     expect([code, out]).toEqual([0, expect.stringMatching(/acme\/house-1 +1\.5 +6/)]);
   });
 
+  test("rates in another currency are imported with a word that they price nothing", async () => {
+    await using dir = await folder({
+      "rates.yaml": "rows: [{ provider: acme, model: m, currency: EUR, prices: { input: 1, output: 2 } }]\n",
+    });
+    const { code, err } = await here(["catalog", "import", join(dir.path, "rates.yaml")]);
+    expect([code, err]).toEqual([0, "acme/m is billed in EUR: its calls are unpriced, only USD is priced\n"]);
+  });
+
   test.each([
     ["bad.yaml", "rows: [{ provider: acme, model: m, prices: { input: -1 } }]", "rows[0]"],
+    [
+      "aliases.yaml",
+      "providers: [a]\nrows: [{ provider: acme, model: m, prices: { input: 1 } }]",
+      "expected a mapping",
+    ],
+    [
+      "open.yaml",
+      "rows: [",
+      /^cave_cli_usage: open.yaml cannot be imported:\n {2}open.yaml: expected YAML: .+\n {2}→ .+\n$/,
+    ],
     ["bad.json", "{", "expected JSON"],
   ])("a damaged %s is exit 2 and says where", async (name, content, said) => {
     await using dir = await folder({ [name]: content });
     const { code, out, err } = await caveman(["catalog", "import", name], { cwd: dir.path });
-    expect([code, out, err]).toEqual([2, "", expect.stringContaining(said)]);
+    expect([code, out, err]).toEqual([
+      2,
+      "",
+      typeof said === "string" ? expect.stringContaining(said) : expect.stringMatching(said),
+    ]);
   });
 
   test("a file that is not there is exit 2", async () => {

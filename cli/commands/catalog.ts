@@ -36,7 +36,7 @@ async function list(target: string | undefined, json: boolean, terminal: Termina
   if (provider !== undefined && rows.length === 0)
     throw usage(
       `No provider has the name ${mistyped(target ?? "", [...new Set(known.rows.map((row) => row.provider))])}`,
-      "Run caveman catalog list for all of them.",
+      target?.includes("/") ? `For one model: caveman catalog show ${target}` : "Run caveman catalog list for all.",
     );
   if (json) {
     print(terminal, {
@@ -209,8 +209,11 @@ async function importRates(target: string | undefined, json: boolean, terminal: 
     ]),
   );
   for (const { model, reason } of imported.skipped) terminal.err(`skipped ${model}: ${reason}\n`);
+  for (const row of imported.rows)
+    if (row.currency !== "USD")
+      terminal.err(`${nameOf(row)} is billed in ${row.currency}: its calls are unpriced, only USD is priced\n`);
   terminal.out(
-    `\n${imported.rows.length} rows, dollars per million tokens. With --json they are printed as the pricing plugin's option rows takes them.\n`,
+    `\n${imported.rows.length} row${imported.rows.length === 1 ? "" : "s"}, dollars per million tokens. With --json they are printed as the pricing plugin takes them, in its options rows and providers.\n`,
   );
   return EXIT.done;
 }

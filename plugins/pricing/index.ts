@@ -16,16 +16,19 @@ export const pricing = definePlugin({
     rows: Type.Optional(
       Type.Unsafe<readonly Row[]>({ description: "private rates, in front of the catalog: rows of its shape" }),
     ),
+    providers: Type.Optional(
+      Type.Record(Type.String(), Type.String(), { description: "other names of providers, for private rates" }),
+    ),
   }),
   facts: sharedFacts.pricing,
   errors: {
     cave_price_rows_invalid: {
       meaning: "Private rates are not rows of the catalog's shape.",
-      remedy: "Import them with `caveman catalog`, or follow the shape of a row.",
+      remedy: "Import them with `caveman catalog import`, or follow the shape of a row.",
     },
   },
   apply(kernel, options) {
-    const prices = priceList(options.rows ?? []);
+    const prices = priceList(options.rows ?? [], options.providers);
     kernel.provide(Pricing, () => prices);
     kernel.hooks.afterUsage.tap({ name: "pricing", stage: "price", guard: true }, (settled) => {
       const price = priceOf(settled, prices);

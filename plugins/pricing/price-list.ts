@@ -17,11 +17,15 @@ const basisOf = (basis: PriceBasis): "public_catalog" | "private" =>
   basis === "private_rates" ? "private" : "public_catalog";
 
 /** @throws CavemanError `cave_price_rows_invalid`. */
-export function priceList(given: readonly Row[]): Pricing {
+export function priceList(given: readonly Row[], providers: Readonly<Record<string, string>> = {}): Pricing {
   const rows = checked(given);
+  const aliases = Object.fromEntries(
+    Object.entries(providers).map(([alias, provider]) => [alias.toLowerCase(), provider.toLowerCase()]),
+  );
+  const own = rows.length > 0 || Object.keys(aliases).length > 0;
   // The catalog is read when the first price is asked for.
   let known: Catalog | undefined;
-  const prices = (): Catalog => (known ??= rows.length > 0 ? withRows(catalog(), rows) : catalog());
+  const prices = (): Catalog => (known ??= own ? withRows(catalog(), rows, aliases) : catalog());
   // Provider packages name themselves `openai.responses`, `google.generative-ai`; the vendor comes first.
   const find = ({ provider, id }: PricedModel): Row | undefined =>
     prices().lookup(provider, id) ??
