@@ -47,12 +47,17 @@ const Limits = defineService<State>("limits.state");
 
 function positive(value: unknown, code: string, place: string): number {
   if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
-  throw new CavemanError(code, { place, expected: "a positive whole number", received: String(value) });
+  throw new CavemanError(code, { place, expected: "a positive whole number", received: shown(value) });
 }
+const shown = (value: unknown): string =>
+  typeof value === "number" ? String(value) : typeof value === "string" ? JSON.stringify(value) : typeOf(value);
+const typeOf = (value: unknown): string => (value === null ? "null" : typeof value);
+/** What the run says, else the plugin's default; a `null` is a value, and a wrong one. */
+const either = (own: unknown, fallback: unknown): unknown => (own === undefined ? fallback : own);
 
 function stateFor(run: Run, defaults: Options): State {
   const { options } = run;
-  const deadlineMs = options.deadlineMs ?? defaults.deadlineMs;
+  const deadlineMs = either(options.deadlineMs, defaults.deadlineMs);
   const inherited = run.parent?.find(Limits)?.deadline;
   const at =
     inherited?.at ??
@@ -61,12 +66,12 @@ function stateFor(run: Run, defaults: Options): State {
       : run.clock.now() + positive(deadlineMs, "cave_run_deadline_invalid", "deadlineMs"));
   return {
     maxModelCalls: positive(
-      options.maxModelCalls ?? defaults.maxModelCalls ?? MAX_MODEL_CALLS,
+      either(options.maxModelCalls, either(defaults.maxModelCalls, MAX_MODEL_CALLS)),
       "cave_max_model_calls_invalid",
       "maxModelCalls",
     ),
     maxToolCalls: positive(
-      options.maxToolCalls ?? defaults.maxToolCalls ?? MAX_TOOL_CALLS,
+      either(options.maxToolCalls, either(defaults.maxToolCalls, MAX_TOOL_CALLS)),
       "cave_max_tool_calls_invalid",
       "maxToolCalls",
     ),

@@ -4,11 +4,12 @@
  * silently.
  */
 import { Type } from "@sinclair/typebox";
-import { type CallId, definePlugin } from "../../kernel/index.ts";
+import { type CallId, definePlugin, defineService } from "../../kernel/index.ts";
 import { sharedFacts } from "../services.ts";
 import { Attempts } from "./attempts.ts";
 import { errors } from "./errors.ts";
 import { keys, type Plan, type RetryOptions } from "./options.ts";
+import { denominationOf, unitsOf } from "./spend.ts";
 
 export type { RetryOptions } from "./options.ts";
 
@@ -18,6 +19,9 @@ declare module "../../kernel/contract.ts" {
     retry?: RetryOptions | false;
   }
 }
+
+/** What a run may repeat, for what is asked outside of `apply`. */
+const Retries = defineService<Plan | undefined>("retry.plan");
 
 export const retry = definePlugin({
   name: "retry",
@@ -32,6 +36,13 @@ export const retry = definePlugin({
   }),
   facts: sharedFacts.breakers,
   errors,
+  // The budget's unit is known once its meter is open, and an amount that it cannot hold is said before the first call.
+  after: ["budget"],
+  prepare(run) {
+    const maxSpend = run.parent ? undefined : run.find(Retries)?.maxSpend;
+    const unit = maxSpend === undefined ? undefined : denominationOf(run);
+    if (maxSpend !== undefined && unit) unitsOf(maxSpend, unit);
+  },
   controls: ({ options }) => ({ retry: options.retry === false ? "absent" : "active" }),
   apply(kernel, options) {
     const callsOf = kernel.perRun((run) => {
@@ -40,6 +51,8 @@ export const retry = definePlugin({
         own === false ? undefined : { backoffMs: 250, fallbackModels: [], repeatBilled: false, ...options, ...own };
       return { plan, open: new Map<CallId, Attempts>() };
     });
+
+    kernel.provide(Retries, (run) => callsOf(run).plan);
 
     kernel.hooks.afterUsage.tap({ name: "retry", stage: "decide" }, (settled) => {
       const { plan, open } = callsOf(settled.run);

@@ -60,8 +60,13 @@ const places = new WeakMap<ToolCall, Hold>();
 
 function within(value: number | undefined, most: number, code: string, place: string): number | undefined {
   if (value === undefined || (Number.isSafeInteger(value) && value >= 1 && value <= most)) return value;
-  throw new CavemanError(code, { place, expected: `a whole number from 1 to ${most}`, received: String(value) });
+  throw new CavemanError(code, { place, expected: `a whole number from 1 to ${most}`, received: shown(value) });
 }
+const shown = (value: unknown): string =>
+  typeof value === "number" ? String(value) : typeof value === "string" ? JSON.stringify(value) : typeOf(value);
+const typeOf = (value: unknown): string => (value === null ? "null" : typeof value);
+/** What the run says, else the plugin's default; a `null` is a value, and a wrong one. */
+const either = <T>(own: T | undefined, fallback: T | undefined): T | undefined => (own === undefined ? fallback : own);
 
 function stateFor(run: Run, defaults: Options): State {
   const above = run.parent?.find(Subagents);
@@ -73,19 +78,19 @@ function stateFor(run: Run, defaults: Options): State {
   const { options } = run;
   const maxDepth =
     within(
-      options.maxSubagentDepth ?? defaults.maxSubagentDepth,
+      either(options.maxSubagentDepth, defaults.maxSubagentDepth),
       8,
       "cave_subagent_depth_limit_invalid",
       "maxSubagentDepth",
     ) ?? MAX_DEPTH;
   const maxInvocations = within(
-    options.maxSubagentInvocations ?? defaults.maxSubagentInvocations,
+    either(options.maxSubagentInvocations, defaults.maxSubagentInvocations),
     65_536,
     "cave_subagent_invocation_limit_invalid",
     "maxSubagentInvocations",
   );
   const maxConcurrent = within(
-    options.maxConcurrentSubagents ?? defaults.maxConcurrentSubagents,
+    either(options.maxConcurrentSubagents, defaults.maxConcurrentSubagents),
     1_024,
     "cave_subagent_concurrency_limit_invalid",
     "maxConcurrentSubagents",

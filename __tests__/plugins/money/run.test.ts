@@ -264,6 +264,22 @@ describe("a budget", () => {
       expect(run.ledger.of("call.priced")).toMatchObject([{ picoUsd: "23000000", priceBasis: "private" }]);
     }
   });
+  test("a provider's other name finds its rates, private ones and the catalog's", async () => {
+    const plugin = pricing({
+      rows: [{ provider: "acme", model: "one", prices: { input: 2, output: 3 } } as never],
+      providers: { Corp: "Acme", proxy: "anthropic" },
+    });
+    const kernel = createKernel({ plugins: [models, plugin] });
+    const priced = async (as: string) =>
+      (await go(of(scripted([{ text: "hi", usage: { input: 10, output: 1 } }], { as })), {}, kernel)).run.ledger.of(
+        "call.priced",
+      );
+    // 10 × 2 + 1 × 3 = 23 and 10 × 1 + 1 × 5 = 15 millionths.
+    expect(await priced("corp/one")).toMatchObject([{ picoUsd: "23000000", priceBasis: "private" }]);
+    expect(await priced("proxy/claude-haiku-4-5")).toMatchObject([
+      { picoUsd: "15000000", priceBasis: "public_catalog" },
+    ]);
+  });
   test.each([
     [5, "pricing.rows", "a list of rows"],
     [[null], "pricing.rows[0]", "a mapping"],
@@ -724,6 +740,13 @@ describe("subagent caps", () => {
     [{ deadlineMs: 0 }, "cave_run_deadline_invalid"],
     [{ maxModelCalls: -1 }, "cave_max_model_calls_invalid"],
     [{ maxToolCalls: Number.NaN }, "cave_max_tool_calls_invalid"],
+    // What JSON or an untyped caller brings: null is a value and no "leave it out", text is no number.
+    [{ deadlineMs: null as never }, "cave_run_deadline_invalid"],
+    [{ maxModelCalls: null as never }, "cave_max_model_calls_invalid"],
+    [{ maxToolCalls: "5" as never }, "cave_max_tool_calls_invalid"],
+    [{ maxSubagentDepth: null as never }, "cave_subagent_depth_limit_invalid"],
+    [{ maxSubagentInvocations: Object.create(null) as never }, "cave_subagent_invocation_limit_invalid"],
+    [{ maxConcurrentSubagents: null as never }, "cave_subagent_concurrency_limit_invalid"],
     [{ budget: { maxUsd: 1 }, maxCostUsd: 1 }, "cave_budget_conflicting_cap"],
     [{ onBudgetExhausted: () => "stop" }, "cave_budget_controller_without_budget"],
     [{ maxCostUsd: 1, budgetController: createBudgetController() }, "cave_budget_controller_without_budget"],
@@ -733,6 +756,13 @@ describe("subagent caps", () => {
 });
 
 describe("limits", () => {
+  test.each<[RunOptions, string]>([
+    [{ deadlineMs: "5000" as never }, 'received "5000"'],
+    [{ maxModelCalls: null as never }, "received null"],
+    [{ maxSubagentDepth: "2" as never }, 'received "2"'],
+  ])("%j: the refusal shows what came as it came", (options, said) => {
+    expect(() => kernel.start(of(scripted([])), "go", options)).toThrow(said);
+  });
   test("model calls stop the run, tool calls are denied", async () => {
     const looping = (): LanguageModel => scripted(() => caller("echo"), HAIKU);
     const calls = await go(of(looping(), [echo]), { maxModelCalls: 3 });

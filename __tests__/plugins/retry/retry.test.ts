@@ -195,6 +195,14 @@ describe("money", () => {
       expect(run.ledger.of("budget.closed")[0]).toMatchObject({ spent: "0" });
     }
   });
+  test.each<RunOptions>([
+    { budget: { maxTokens: 10_000 }, retry: { maxSpend: 0.5 } },
+    { budget: { maxUsd: 1 }, retry: { maxSpend: 1e-13 } },
+  ])("an amount that the budget's unit cannot hold is refused before the first call: %j", async (options) => {
+    const { outcome, calls } = await go(failing(0, OVERLOADED), options);
+    expect(outcome.error).toMatchObject({ code: "cave_option_invalid", detail: { place: "retry.maxSpend" } });
+    expect(calls).toEqual([]);
+  });
 });
 
 describe("fallback models", () => {
