@@ -85,7 +85,7 @@ async function dispatch(argv: readonly string[], io: Terminal): Promise<number> 
   await parser.parseAsync();
   if (problem === undefined) return code;
   const { usage } = await import("./errors.ts");
-  throw usage(...(await explainUsage(problem, name, known)));
+  throw usage(...(await explainUsage(problem, name, known, argv)));
 }
 
 const takesList = (command: Command | undefined): boolean => command?.usage.includes("..]") === true;
@@ -106,6 +106,7 @@ async function explainUsage(
   problem: string,
   name: string | undefined,
   known: Readonly<Record<string, Command>>,
+  argv: readonly string[],
 ): Promise<[message: string, remedy: string]> {
   const { mistyped } = await import("./errors.ts");
   const command = name !== undefined && Object.hasOwn(known, name) ? known[name] : undefined;
@@ -120,8 +121,8 @@ async function explainUsage(
   if (first === undefined) return [problem, remedy];
   const names = [...Object.keys(command.options), "help"];
   return [
-    names.length > 0 && !first.includes(" ")
-      ? `Unknown option or argument of ${name}: ${mistyped(first, names)}`
+    names.length > 0 && argv.some((word) => word.startsWith("-") && word.replace(/^-+/, "").startsWith(first))
+      ? `Unknown option of ${name}: ${mistyped(first, names)}`
       : `Too many arguments for ${name}: "${first}"`,
     remedy,
   ];

@@ -62,7 +62,9 @@ describe("a wrong command line is exit 2, with the nearest name and no stack", (
     [["run", "a", "b", "--json", "--stream"], "exclude each other"],
     [["run", "a"], "The input is missing"],
     [["run", "a", " "], "The input is missing"],
-    [["plugins", "extra"], '"extra"'],
+    [["plugins", "extra"], 'Too many arguments for plugins: "extra"'],
+    [["receipts", "a", "b"], 'Too many arguments for receipts: "b"'],
+    [["receipts", "a", "--hmtl", "x"], 'Unknown option of receipts: "hmtl", did you mean "html"?'],
     [["explain", "cave_tool_fialed"], 'did you mean "cave_tool_failed"?'],
   ])("%j", async (args, said) => {
     const { code, out, err } = await here(args);

@@ -105,6 +105,12 @@ describe("receipts", () => {
     expect((await here(["receipts", dir.path, "--html", join(dir.path, "x.html")])).code).toBe(2);
     expect((await here(["receipts", dir.path, "--all"])).err).toContain("--html");
   });
+
+  test("a folder that the receipt plugin was told to write to is read as it is", async () => {
+    await using dir = await folder({ [at("00").replace(".caveman/runs", "bills")]: FILES[at("00")] as string });
+    const { code, out } = await here(["receipts", join(dir.path, "bills")]);
+    expect([code, out]).toEqual([0, expect.stringContaining("1 run, $0.30 in all")]);
+  });
 });
 
 describe("receipts --html", () => {
@@ -119,6 +125,14 @@ describe("receipts --html", () => {
     expect(html).not.toMatch(/\b(?:src|href|url|@import)\s*[=(]|<script/i);
     for (const title of ["Timeline", "Tokens by call", "Cost by call", "Tree of agents"]) expect(html).toContain(title);
     expect(html).toMatch(/<strong>shop<\/strong>.*<ul class="tree"><li><strong>child<\/strong>/);
+  });
+
+  test("of damaged files alone names them, writes nothing and is exit 2", async () => {
+    await using dir = await folder({ [at("01")]: "{ half" });
+    const page = join(dir.path, "x.html");
+    const { code, err } = await here(["receipts", dir.path, "--html", page]);
+    expect([code, err]).toEqual([2, expect.stringMatching(/^damaged .*receipt\.json: [\s\S]*can be read/)]);
+    await expect(readFile(page)).rejects.toThrow("ENOENT");
   });
 
   test("a file that cannot be written is exit 2", async () => {

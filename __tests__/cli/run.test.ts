@@ -174,7 +174,48 @@ describe("run", () => {
     expect(JSON.parse(enough.out)).toMatchObject({ receipt: { denomination: "usd", max: 0.5, capBreached: false } });
     const little = await here(["run", join(dir.path, "agent.ts"), "hi", "--max-usd", "0.0000001"]);
     expect(little.err).toContain("run stopped — budget exhausted");
+    expect(little.err).toContain(
+      "stopped: The first call could cost more than the $0.0000001 left.\n  → Raise --max-usd",
+    );
     expect(little.code).toBe(3);
+  });
+
+  test("a stopped run says why on stderr, also where stdout is JSON", async () => {
+    await using dir = await shop({ "caveman.config.json": '{ "run": { "maxModelCalls": 1 } }' });
+    const { code, out, err } = await here(["run", join(dir.path, "agent.ts"), "hi", "--json"]);
+    expect([code, err]).toEqual([
+      3,
+      expect.stringContaining("stopped: The run has made as many model calls as it may."),
+    ]);
+    expect(JSON.parse(out)).toMatchObject({ stopReason: "call_budget_exhausted" });
+  });
+
+  test.each([
+    '{ "run": { "maxCostUsd": 1 } }',
+    '{ "run": { "budget": { "maxTokens": 9 } } }',
+    '{ "plugins": [["budget", { "maxCostUsd": 0.001 }]] }',
+  ])("--max-usd takes the place of every other cap: config %s", async (config) => {
+    await using dir = await shop({
+      "model.script.json": `{ "as": "anthropic/claude-haiku-4-5", "script": ${SCRIPT} }`,
+      "caveman.config.json": config,
+    });
+    const { code, out } = await here(["run", join(dir.path, "agent.ts"), "hi", "--max-usd", "0.5", "--json"]);
+    expect([code, JSON.parse(out)]).toMatchObject([0, { receipt: { denomination: "usd", max: 0.5 } }]);
+  });
+
+  test.each([
+    ["run: { maxCostUsd: 1 }", 0.5],
+    ["budget: { maxTokens: 9, initialTokens: 5 }", 0.5],
+    ["budget: { maxUsd: 2, initialUsd: 1 }", 0.5],
+    ["budget: { maxUsd: 2, initialUsd: 0.25 }", 0.25],
+  ])("--max-usd takes the place of the agent's own maximum: { %s }", async (own, released) => {
+    await using dir = await shop({
+      "bot/agent.ts": `export default { model: "sim/model.script", ${own} };\n`,
+      "bot/instructions.md": "Help.\n",
+      "bot/model.script.json": '{ "as": "anthropic/claude-haiku-4-5", "script": [{ "text": "Hello." }] }',
+    });
+    const { code, out } = await here(["run", join(dir.path, "bot"), "hi", "--max-usd", "0.5", "--json"]);
+    expect([code, JSON.parse(out)]).toMatchObject([0, { receipt: { denomination: "usd", max: 0.5, released } }]);
   });
 
   test("the export may be called agent, and a config of the agent's folder comes before that of the working directory", async () => {

@@ -92,7 +92,7 @@ export const commands: Readonly<Record<string, Command>> = {
   receipts: {
     usage: "receipts [dir]",
     describe: "List past runs with what they cost, by agent and model; or write them as a page",
-    positionals: { dir: "The directory the agent ran in, where .caveman/runs is" },
+    positionals: { dir: "The directory the agent ran in, where .caveman/runs is; or the receipt plugin's own dir" },
     options: {
       json,
       html: { type: "string", describe: "Write the newest run as one self-contained page to this file" },

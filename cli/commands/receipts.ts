@@ -37,10 +37,14 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
   const dir = resolve(text(args, "dir") ?? ".");
   const page = text(args, "html");
   if (args.all === true && page === undefined) throw usage("--all belongs to --html", "Pass --html <file> too.");
-  const { runs, damaged } = await readRuns(dir);
+  const { folder, runs, damaged } = await readRuns(dir);
   if (page !== undefined) {
-    if (runs.length === 0)
-      throw usage(`There is no receipt in ${join(dir, RUNS)}`, "Run an agent with caveman run first.");
+    if (runs.length === 0) {
+      report(damaged, terminal);
+      throw damaged.length > 0
+        ? usage(`No receipt in ${folder} can be read`, "Correct or remove the damaged files, or run the agent again.")
+        : usage(`There is no receipt in ${folder}`, "Run an agent with caveman run first.");
+    }
     const { receiptPage } = await import("../render/receipt-html.ts");
     const shown = args.all === true ? runs : runs.slice(0, 1);
     await writeFile(page, receiptPage(shown)).catch((error: unknown) => {
@@ -63,7 +67,7 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
   }
   report(damaged, terminal);
   if (runs.length === 0) {
-    terminal.out(`No receipts in ${join(dir, RUNS)}\n`);
+    terminal.out(`No receipts in ${folder}\n`);
     return EXIT.done;
   }
   terminal.out(
@@ -92,23 +96,30 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
   return EXIT.done;
 }
 
-/** Reads every receipt of a directory, the newest first. What cannot be read is damaged, not fatal. */
-async function readRuns(dir: string): Promise<{ runs: PastRun[]; damaged: Damaged[] }> {
+/**
+ * Reads every receipt of a directory, the newest first: of its `.caveman/runs`, or where that is not there of the folder
+ * itself, which the option `dir` of the receipt plugin may have named. What cannot be read is damaged, not fatal.
+ */
+async function readRuns(dir: string): Promise<{ folder: string; runs: PastRun[]; damaged: Damaged[] }> {
   if (!(await stat(dir).catch(() => undefined))?.isDirectory())
     throw usage(`There is no directory ${dir}`, "Pass the agent's directory, where .caveman/runs is.");
-  const folders = await readdir(join(dir, RUNS)).catch((): string[] => []);
+  const usual = join(dir, RUNS);
+  const inside = await readdir(usual).catch(() => undefined);
+  const folders = inside ?? (await readdir(dir)).filter((name) => RUN_FOLDER.test(name));
+  const folder = inside === undefined && folders.length > 0 ? dir : usual;
   const runs: PastRun[] = [];
   const damaged: Damaged[] = [];
-  for (const folder of folders.sort(newestFirst)) {
-    const path = join(dir, RUNS, folder, "receipt.json");
-    const when = /^(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})/.exec(folder);
+  for (const name of folders.sort(newestFirst)) {
+    const path = join(folder, name, "receipt.json");
+    const when = RUN_FOLDER.exec(name);
     if (when === null) continue;
     const read = await receiptIn(path);
     if (typeof read === "string") damaged.push({ path, problem: read });
     else runs.push({ when: `${when[1]}T${when[2]}:${when[3]}:${when[4]}Z`, path, receipt: read });
   }
-  return { runs, damaged };
+  return { folder, runs, damaged };
 }
+const RUN_FOLDER = /^(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})/;
 
 /** Folders of one second end in `-2`, `-3`, …: the larger came later. */
 const newestFirst = (a: string, b: string): number => b.localeCompare(a, "en", { numeric: true });

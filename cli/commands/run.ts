@@ -1,6 +1,7 @@
 /** `caveman run`: one run of one agent, shown as it happens. */
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
+import { fromDollars, toDollars } from "../../catalog/index.ts";
 import {
   type Caveman,
   CavemanError,
@@ -13,6 +14,7 @@ import {
   renderReceipt,
   type StreamEvent,
 } from "../../index.ts";
+import { errorRow } from "../../kernel/errors.ts";
 import { receipt } from "../../plugins/index.ts";
 import { type FoundAgent, findAgent, placeOf } from "../agent.ts";
 import { type Args, EXIT, text } from "../command.ts";
@@ -33,7 +35,7 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
   const found = await findAgent(path);
   const config = await configFor(found, text(args, "config"));
   const options = await optionsFor(args, found, config, terminal);
-  const caveman = createCaveman({ preset: [], plugins: pluginsOf(config), run: config.run });
+  const caveman = createCaveman({ preset: [], plugins: pluginsOf(config), run: runOf(args, config) });
   const interrupt = interruptible(terminal);
   const request = { ...options, ...approvals(config, args, terminal, interrupt.interrupt), signal: interrupt.signal };
   try {
@@ -45,6 +47,7 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
         );
     if (!args.json && !args.stream && !terminal.person && end.text) terminal.out(`${end.text}\n`);
     if (end.error !== undefined) printError(end.error, terminal);
+    else if (!interrupt.signal.aborted) explainStop(end, terminal);
     if (!args.json && !args.stream && end.receipt)
       terminal.err(
         `\n${renderReceipt(end.receipt, { color: terminal.colour, ...(await written(end, caveman, found.dir)) })}`,
@@ -57,6 +60,32 @@ export async function execute(args: Args, terminal: Terminal): Promise<number> {
     interrupt.done();
   }
 }
+
+/** Says why a guard stopped the run and what to do: the figures alone leave a reader to guess. */
+function explainStop({ stopReason, receipt }: End, terminal: Terminal): void {
+  const { denomination, remaining, calls, capBreached } = receipt ?? {};
+  const breached = stopReason === "budget_exhausted" && capBreached === true;
+  const row = errorRow(breached ? "cave_budget_cap_breached" : (STOPS[stopReason ?? ""] ?? ""));
+  if (row === undefined) return;
+  const unfit = stopReason === "budget_exhausted" && remaining !== undefined && !breached;
+  const left =
+    denomination === "usd" ? `$${toDollars(fromDollars(Math.max(0, remaining ?? 0)))}` : `${remaining} tokens`;
+  const said = unfit
+    ? `The ${calls?.length ? "next" : "first"} call could cost more than the ${left} left.`
+    : row.meaning;
+  terminal.err(
+    `${terminal.style("yellow", "stopped")}: ${said}\n  ${terminal.style("dim", "→")} ${unfit ? "Raise --max-usd, or the budget that the agent or its config states." : row.remedy}\n`,
+  );
+}
+/** The rows of the error table that say what a stop of a run means. */
+const STOPS: Readonly<Record<string, string>> = {
+  budget_exhausted: "cave_budget_exhausted",
+  wallet_revoked: "cave_budget_revoked",
+  call_budget_exhausted: "cave_call_budget_exhausted",
+  deadline: "cave_run_deadline_exceeded",
+  loop_detected: "cave_tool_call_loop_detected",
+  no_progress: "cave_no_progress",
+};
 
 /** How the run ended, as far as the command has to know. */
 interface End {
@@ -199,6 +228,22 @@ async function configFor(found: FoundAgent, file: string | undefined): Promise<L
   return beside.file === undefined ? loadConfig() : beside;
 }
 
+/** The config's run options; a cap in dollars on the command line takes the place of the config's. */
+function runOf(args: Args, { run }: LoadedConfig): RunOptions {
+  if (args["max-usd"] === undefined || !("maxCostUsd" in run)) return run;
+  const { maxCostUsd: _, ...others } = run;
+  return others;
+}
+
+/** What of an agent's own budget holds beside `--max-usd`: all but its maximum, and a start that is larger. */
+function budgetBeside(budget: unknown, maxUsd: number): object {
+  if (typeof budget !== "object" || budget === null) return {};
+  const { maxTokens: _, initialTokens: __, initialUsd, ...others } = budget as Readonly<Record<string, unknown>>;
+  return initialUsd === undefined || (typeof initialUsd === "number" && initialUsd > maxUsd)
+    ? others
+    : { ...others, initialUsd };
+}
+
 /** The command line over the agent's own options; the config's are the runtime's defaults. */
 async function optionsFor(
   args: Args,
@@ -211,7 +256,10 @@ async function optionsFor(
   if (maxUsd !== undefined && !(typeof maxUsd === "number" && Number.isFinite(maxUsd) && maxUsd > 0))
     throw usage("--max-usd must be a positive number of dollars", "For example --max-usd 0.50.");
   const options: Record<string, unknown> = { ...placeOf(found, config.plugins), ...found.run };
-  if (maxUsd !== undefined) options.budget = { ...(typeof options.budget === "object" ? options.budget : {}), maxUsd };
+  if (maxUsd !== undefined) {
+    options.budget = { ...budgetBeside(options.budget, maxUsd), maxUsd };
+    delete options.maxCostUsd;
+  }
   if (model !== undefined) options.model = model;
   else {
     const simulated = simulatedModel(found, config.run);
