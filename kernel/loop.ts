@@ -62,8 +62,10 @@ async function work(run: RunImpl, calls: readonly Call[]): Promise<ToolOutcome[]
   const running: (ToolOutcome | Promise<ToolOutcome>)[] = [];
   for (const call of calls) {
     const admitted = admit(run, requestOf(call));
-    running.push(carriedOut(admitted instanceof Promise ? await admitted : admitted));
-    if (!parallel) await running.at(-1);
+    const carried = carriedOut(admitted instanceof Promise ? await admitted : admitted);
+    running.push(carried);
+    if (!parallel) await carried;
+    else if (carried instanceof Promise) carried.catch(() => undefined); // looked at below, or not at all once another has failed the run
   }
   return Promise.all(running);
 }

@@ -14,22 +14,20 @@ export const abortable = (signal: AbortSignal): Abortable => ({
   offAbort: (tell) => signal.removeEventListener("abort", tell),
 });
 
-/** The end of the work, or a rejection: the abort's reason, or what `late` says once `ms` have passed. */
+/** The end of the work, and of whatever thenable it answers with, or a rejection: the abort's reason, or what `late` says once `ms` have passed. */
 export function race<T>(work: PromiseLike<T>, on: Abortable, ms = Number.POSITIVE_INFINITY, late?: () => CavemanError): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const limit = Number.isFinite(ms) && late ? setTimeout(() => reject(late()), ms) : undefined;
-    const stop = (): void => reject(asCaveman(on.signal.reason, "cave_run_aborted"));
-    on.onAbort(stop);
-    const end = (): void => {
+    const end = (error?: unknown): void => {
       clearTimeout(limit);
       on.offAbort(stop);
-    };
-    work.then((value) => {
-      end();
-      resolve(value);
-    }, (error: unknown) => {
-      end();
       reject(error);
-    });
+    };
+    const stop = (): void => end(asCaveman(on.signal.reason, "cave_run_aborted"));
+    const limit = Number.isFinite(ms) && late ? setTimeout(() => end(late()), ms) : undefined;
+    on.onAbort(stop);
+    Promise.resolve(work).then((value) => {
+      resolve(value);
+      end(); // what is resolved can no longer be rejected
+    }, end);
   });
 }

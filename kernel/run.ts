@@ -39,8 +39,7 @@ export class RunImpl implements Host, ToolHost {
   readonly count = { openHolds: 0 };
   readonly ahead: ToolHost["ahead"] = new Map();
   readonly startedAt: number; readonly engine: Engine;
-  readonly states: unknown[] = [];
-  readonly conversationStates: { toJSON(): unknown }[] = [];
+  readonly states: unknown[] = []; readonly conversationStates: { toJSON(): unknown }[] = [];
   readonly #abort = new AbortController(); readonly #onAbort: (() => void)[] = [];
   readonly listener: ((event: RunEvent) => void) | undefined;
   readonly #services = new Map<string, unknown>();
@@ -141,9 +140,7 @@ export class RunImpl implements Host, ToolHost {
     if (found === undefined) throw new CavemanError("cave_service_missing", { received: service.name });
     return found;
   }
-  record<T extends FactType>(type: T, data: Facts[T]): Fact<T> {
-    return this.ledger.append(type, data);
-  }
+  record<T extends FactType>(type: T, data: Facts[T]): Fact<T> { return this.ledger.append(type, data); }
   notice(owner: string, code: string, message: string): void {
     this.record("notice", { owner, code, message });
     this.emit({ type: "notice", owner, code, message });

@@ -145,7 +145,7 @@ function structuredCopy(value: unknown): unknown {
 /** Levels of a model's JSON: whatever walks deeper values, JSON.stringify first of all, may run out of stack. */
 const MAX_DEPTH = 512;
 
-/** Arguments are read twice, for the transcript and for their tool: what was read for `keep`, when short and flat, is copied. */
+/** Arguments are read twice, for the transcript and for their tool: of what was read for `keep`, when short and flat, a copy is kept. */
 let kept: { readonly text: string; readonly value: object } | undefined;
 function isFlat(value: unknown): value is object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
@@ -153,12 +153,12 @@ function isFlat(value: unknown): value is object {
   return true;
 }
 
-/** What a model wrote as JSON; nothing is an empty object. Undefined when it is malformed or nested too deep. `keep`: nobody will change it. */
+/** What a model wrote as JSON; nothing is an empty object. Undefined when it is malformed or nested too deep. `keep`: it is read again soon. */
 export function modelJson(text: string, keep = false): { readonly value: unknown } | undefined {
   if (kept?.text === text) return { value: { ...kept.value } };
   try {
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
-    if (keep && text.length < MAX_DEPTH && isFlat(value)) kept = { text, value };
+    if (keep && text.length < MAX_DEPTH && isFlat(value)) kept = { text, value: { ...value } };
     if (text.length <= 2 * MAX_DEPTH) return { value };
     for (let level = [value], depth = 0; level.length > 0; depth++) {
       if (depth > MAX_DEPTH) return undefined;

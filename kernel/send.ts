@@ -1,10 +1,13 @@
 /** The wire: one frozen request out, one answer in, whatever the provider does. */
-import { asCaveman, CavemanError, describe } from "./errors.ts";
+import { asCaveman, CavemanError } from "./errors.ts";
 import { type CallOptions, type ModelContent, type ModelStreamPart, normalUsage, type Usage } from "./model.ts";
 import type { Frozen, Shape } from "./request.ts";
 
 /** What came back. `sent` is false when the provider provably billed nothing; `received` counts the characters it wrote. */
 export interface Answer { content: ModelContent[]; finish: string; usage: Usage | undefined; error: CavemanError | undefined; cause: unknown; sent: boolean; emitted: boolean; received: number }
+
+/** Nobody waits for this any more; how a foreign stream takes that is its own affair. */
+const drop = (source: { cancel(reason?: unknown): unknown } | undefined, reason?: unknown): void => void new Promise((done) => done(source?.cancel(reason))).catch(() => undefined);
 
 /** The stream first, then what each read of it gives. */
 interface Got { readonly stream?: ReadableStream<ModelStreamPart>; readonly done?: boolean; readonly value?: ModelStreamPart | undefined }
@@ -14,7 +17,7 @@ interface Got { readonly stream?: ReadableStream<ModelStreamPart>; readonly done
  * answer has many parts, and an `await` for each would make closures of its own.
  */
 class Reading {
-  readonly #answer: Answer = { content: [], finish: "other", usage: undefined, error: undefined, cause: undefined, sent: true, emitted: false, received: 0 };
+  readonly #answer: Answer = { content: [], finish: "other", usage: undefined, error: undefined, cause: undefined, sent: false, emitted: false, received: 0 };
   readonly #frozen: Frozen; readonly #answered: (answer: Answer) => void;
   #texts: Map<string, { type: "text" | "reasoning"; text: string; providerMetadata?: unknown }> | undefined;
   #reader: ReadableStreamDefaultReader<ModelStreamPart> | undefined; #finished = false; #over = false;
@@ -26,6 +29,7 @@ class Reading {
     try {
       const options: CallOptions = { ...frozen.request, maxOutputTokens: frozen.allowance };
       if (decorators.length > 0) options.headers = Object.assign({ ...options.headers }, ...decorators.map((decorate) => decorate(options)));
+      this.#answer.sent = true;
       Promise.resolve(frozen.model.model.doStream(options)).then(this.#next, this.#fail);
     } catch (cause) {
       this.#fail(cause);
@@ -33,21 +37,22 @@ class Reading {
   }
   readonly #next = (got: Got): void => {
     try {
-      if (this.#over) return void got.stream?.cancel().catch(() => undefined);
-      if (got.stream) {
-        this.#reader = got.stream.getReader();
+      if (this.#over) return void drop(got.stream);
+      if (!this.#reader) {
+        this.#reader = (got.stream as ReadableStream<ModelStreamPart>).getReader();
         if (this.#frozen.signal.aborted) this.#abort();
       } else if (got.done) return void this.#end();
       else this.#take(got.value as ModelStreamPart);
-      this.#reader?.read().then(this.#next, this.#fail);
+      Promise.resolve(this.#reader.read()).then(this.#next, this.#fail);
     } catch (cause) {
       this.#fail(cause);
     }
   };
-  /** Whoever waits for an answer is told at once; a stream that is open first says where it ends. */
+  /** Whoever waits for an answer is told at once; a stream that is open may first say where it ends, which takes no time. */
   readonly #abort = (): void => {
-    if (this.#reader) void this.#reader.cancel(this.#frozen.signal.reason).catch(() => undefined);
-    else this.#fail(this.#frozen.signal.reason);
+    if (!this.#reader) return void this.#fail(this.#frozen.signal.reason);
+    drop(this.#reader, this.#frozen.signal.reason);
+    setImmediate(this.#fail, this.#frozen.signal.reason);
   };
   #take(part: ModelStreamPart): void {
     const answer = this.#answer;
@@ -104,7 +109,7 @@ class Reading {
     this.#over = true;
     this.#frozen.run.offAbort(this.#abort);
     this.#answered(this.#answer);
-    if (this.#answer.error) void this.#reader?.cancel().catch(() => undefined);
+    if (this.#answer.error) drop(this.#reader);
   }
 }
 
@@ -114,12 +119,8 @@ export const send = (shape: Shape, frozen: Frozen): Promise<Answer> => new Promi
 function fault(answer: Answer, frozen: Frozen, cause: unknown, signal: AbortSignal): void {
   answer.cause = cause;
   answer.finish = "error";
-  if (signal.aborted) {
-    answer.error = asCaveman(signal.reason, "cave_run_aborted");
-    return;
-  }
-  answer.error = cause instanceof CavemanError ? cause : new CavemanError("cave_provider_failed", { place: `${frozen.model.provider}/${frozen.model.id}`, received: describe(cause), cause });
-  if (answer.received === 0 && answer.content.length === 0 && !answer.usage && turnedAway(cause)) answer.sent = false;
+  answer.error = signal.aborted ? asCaveman(signal.reason, "cave_run_aborted") : asCaveman(cause, "cave_provider_failed", { place: `${frozen.model.provider}/${frozen.model.id}` });
+  if (!signal.aborted && answer.received === 0 && answer.content.length === 0 && !answer.usage && turnedAway(cause)) answer.sent = false;
 }
 
 const NEVER_CONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
@@ -127,9 +128,12 @@ const NO_CAPACITY = /overloaded|rate_?limit|resource_exhausted|too_many_requests
 
 /** Whether the provider provably did no work: it refused the request, had no capacity for it, or was never reached. */
 function turnedAway(cause: unknown): boolean {
-  if (typeof cause !== "object" || cause === null) return false;
-  const { statusCode: status, type, code, error } = cause as { statusCode?: unknown; type?: unknown; code?: unknown; error?: { type?: unknown } };
-  if (typeof status === "number") return (status >= 400 && status < 500 && status !== 408 && status !== 499) || status === 503 || status === 529;
-  if (typeof code === "string" && NEVER_CONNECTED.test(code)) return true;
-  return [type, error?.type].some((word) => typeof word === "string" && NO_CAPACITY.test(word));
+  try {
+    const { statusCode: status, type, code, error } = cause as { statusCode?: unknown; type?: unknown; code?: unknown; error?: { type?: unknown } };
+    if (typeof status === "number") return (status >= 400 && status < 500 && status !== 408 && status !== 499) || status === 503 || status === 529;
+    if (typeof code === "string" && NEVER_CONNECTED.test(code)) return true;
+    return [type, error?.type].some((word) => typeof word === "string" && NO_CAPACITY.test(word));
+  } catch {
+    return false; // what cannot be looked at proves nothing
+  }
 }

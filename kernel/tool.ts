@@ -31,8 +31,7 @@ class Pending implements ToolCall {
   readonly run: ToolHost; readonly toolCallId: string; readonly name: string; readonly tool: Tool | undefined; readonly parent: ToolCall | undefined;
   readonly speculative: CallId | undefined; readonly signal: AbortSignal; readonly holds: Holds;
   input: unknown; problem: Problem | undefined;
-  recorded: ((input: unknown) => unknown) | undefined;
-  stages: OutputStage[] = [];
+  recorded: ((input: unknown) => unknown) | undefined; stages: OutputStage[] = [];
   executorOf: ((input: unknown, signal: AbortSignal) => unknown) | undefined;
   /** Ends a call that was made ahead of its turn. */
   stop: AbortController | undefined;
@@ -221,29 +220,29 @@ function execute(admitted: ToolCall): ToolOutcome | Promise<ToolOutcome> {
   } catch (error) {
     raw = Promise.reject(error);
   }
-  return output && !(output instanceof Promise) ? finished(call, startedAt, success(call, output, raw)) : awaited(call, tool, startedAt, raw, output);
+  return output && !(output instanceof Promise) ? finished(call, startedAt, success(call, output, raw), raw) : awaited(call, tool, startedAt, raw, output);
 }
 
 async function awaited(call: Pending, tool: Tool, startedAt: number, performing: unknown, staged: Promise<ToolOutput> | undefined): Promise<ToolOutcome> {
-  let outcome: ToolOutcome;
+  let outcome: ToolOutcome, raw: unknown;
   try {
-    const raw = await performing;
+    raw = await performing;
     const value = tool.output ? await checkedOutput(tool, raw) : raw;
     outcome = success(call, await (staged ?? stages(call, written(value), value)), value);
   } catch (error) {
     outcome = failure(call, codeOf(error, "cave_tool_failed"), describe(error));
     if (call.stages.length > 0) outcome = { ...outcome, output: await Promise.resolve().then(() => stages(call, outcome.output, undefined)).catch(() => outcome.output) };
   }
-  return finished(call, startedAt, outcome);
+  return finished(call, startedAt, outcome, raw);
 }
 
 const success = (call: ToolCall, output: ToolOutput, value: unknown): ToolOutcome => ({ toolCallId: call.toolCallId, name: call.name, output, value, isError: false });
 
-function finished(call: Pending, startedAt: number, outcome: ToolOutcome): ToolOutcome {
+function finished(call: Pending, startedAt: number, outcome: ToolOutcome, raw: unknown): ToolOutcome {
   const { run } = call;
   close(run, call, true);
   const endedAt = run.clock.now();
-  run.ledger.append("tool.finished", new Finished(call, outcome, endedAt - startedAt), endedAt);
+  run.ledger.append("tool.finished", new Finished(call, raw, outcome, endedAt - startedAt), endedAt);
   if (run.listening) run.emit({ type: "tool_end", toolCallId: call.toolCallId, name: call.name, isError: outcome.isError, durationMs: endedAt - startedAt, bytes: textOf(outcome.output).length, ...(outcome.code ? { code: outcome.code } : {}) });
   return outcome;
 }
@@ -258,14 +257,14 @@ class Finished {
   declare readonly code?: string;
   readonly #input: unknown; #result: unknown; #digest: string | undefined;
 
-  constructor(call: Pending, outcome: ToolOutcome, durationMs: number) {
+  constructor(call: Pending, raw: unknown, outcome: ToolOutcome, durationMs: number) {
     this.toolCallId = call.toolCallId; this.name = call.name;
     this.effect = call.tool?.effect ?? "read";
     this.isError = outcome.isError; this.durationMs = durationMs;
     this.nested = call.parent !== undefined;
     if (outcome.code) this.code = outcome.code;
     this.#input = call.input;
-    this.#result = outcome.isError ? textOf(outcome.output) : outcome.value;
+    this.#result = outcome.isError ? textOf(outcome.output) : raw;
     if (typeof this.#result === "string" && this.#result.length > LARGE) void this.resultDigest;
   }
   get argsDigest(): string { return sha256(canonicalJson(this.#input)); }
@@ -360,4 +359,4 @@ const failure = (call: ToolCall, code: string, message: string): ToolOutcome => 
 });
 
 /** The text of an output, as the model reads it. */
-export const textOf = (output: ToolOutput): string => ("value" in output ? (typeof output.value === "string" ? output.value : JSON.stringify(output.value)) : (output.type === "execution-denied" ? (output.reason ?? "") : ""));
+export const textOf = (output: ToolOutput): string => ("value" in output ? (typeof output.value === "string" ? output.value : (JSON.stringify(output.value) ?? "")) : (output.type === "execution-denied" ? (output.reason ?? "") : ""));

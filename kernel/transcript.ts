@@ -58,7 +58,7 @@ function sizeOf(value: ModelMessage): number {
     else if (part.type === "tool-result" && keysOf(part) === 4 && part.output.type === "text" && keysOf(part.output) === 2) sum += RESULT + sizeOfJson(part.toolCallId) + sizeOfJson(part.toolName) + sizeOfJson(part.output.value);
     else return Buffer.byteLength(serialise(value));
   }
-  return sum;
+  return Number.isNaN(sum) ? Buffer.byteLength(serialise(value)) : sum;
 }
 
 function keysOf(value: object, count = 0): number {
@@ -66,7 +66,7 @@ function keysOf(value: object, count = 0): number {
   return count;
 }
 
-/** Short text without an escape is as long as it looks, a flat object of text and numbers as long as its parts. */
+/** NaN for what JSON leaves out. Short text without an escape is as long as it looks, a flat object of text and numbers as long as its parts. */
 function sizeOfJson(value: unknown): number {
   if (typeof value === "string" && value.length < 64) {
     let at = 0;
@@ -74,7 +74,7 @@ function sizeOfJson(value: unknown): number {
     if (at === value.length) return at + 2;
   } else if (typeof value === "number" && Number.isFinite(value)) {
     return String(value).length;
-  } else if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) {
+  } else if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype && !("toJSON" in value)) {
     let sum = 1, flat = true;
     for (const key in value) {
       const part = (value as Record<string, unknown>)[key];
@@ -82,7 +82,7 @@ function sizeOfJson(value: unknown): number {
     }
     if (flat) return Math.max(sum, 2);
   }
-  return Buffer.byteLength(JSON.stringify(value) ?? "");
+  return Buffer.byteLength(JSON.stringify(value) ?? "") || Number.NaN;
 }
 
 let epochs = 0;
