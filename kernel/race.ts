@@ -17,17 +17,16 @@ export const abortable = (signal: AbortSignal): Abortable => ({
 /** The end of the work, and of whatever thenable it answers with, or a rejection: the abort's reason, or what `late` says once `ms` have passed. */
 export function race<T>(work: PromiseLike<T>, on: Abortable, ms = Number.POSITIVE_INFINITY, late?: () => CavemanError): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const end = (error?: unknown): void => {
+    const end = <V>(tell: (value: V) => void, value: V): void => {
       clearTimeout(limit);
       on.offAbort(stop);
-      reject(error);
+      tell(value);
     };
-    const stop = (): void => end(asCaveman(on.signal.reason, "cave_run_aborted"));
-    const limit = Number.isFinite(ms) && late ? setTimeout(() => end(late()), ms) : undefined;
+    const stop = (): void => end(reject, asCaveman(on.signal.reason, "cave_run_aborted"));
+    const limit = Number.isFinite(ms) && late ? setTimeout(() => end(reject, late()), ms) : undefined;
     on.onAbort(stop);
-    Promise.resolve(work).then((value) => {
-      resolve(value);
-      end(); // what is resolved can no longer be rejected
-    }, end);
+    // Resolved first: a thenable may throw, call back twice, or answer with another that never ends.
+    const done = (value: T): void => end(resolve, value);
+    Promise.resolve(work).then(done, (error: unknown) => end(reject, error));
   });
 }
