@@ -8,8 +8,10 @@ import {
   type PricedUsage,
   type Pricing,
   priceUsage,
+  type Row,
   toDollars,
 } from "../../catalog/index.ts";
+import type { Rates } from "../../catalog/row.ts";
 import { priced, rowOf } from "./rows.ts";
 
 const NOON = new Date("2026-11-30T12:00:00Z");
@@ -222,6 +224,101 @@ describe("the ceiling of a call", () => {
     expect(without("explicit", { input: "1", output: "1", cacheRead: "1" })).toBe("acme/one has no cacheWrite rate");
     expect(without("unsupported", { input: "1", output: "1" })).toBe("0.000002");
     expect(most(rowOf(), -1, 0, NOON)).toContain("expected whole tokens");
+  });
+
+  test("and a settled call are what the rates of their tier say, with rows that take turns", () => {
+    const CLASSES = ["input", "output", "cacheRead", "cacheWrite", "cacheWrite1h", "reasoning", "requests"] as const;
+    const rate = fc.constantFrom("0", "0.25", "1", "3", "15", "0.0000005", "0.1234567", "90000000");
+    const rates = fc.record(Object.fromEntries(CLASSES.map((each) => [each, rate])), {
+      requiredKeys: ["input", "output", "cacheRead"],
+    }) as fc.Arbitrary<Rates>;
+    const row = fc.record({
+      rates,
+      tiers: fc
+        .tuple(rates, rates)
+        .map((both) => both.map((each, at) => ({ above: [1_000, 50_000][at] ?? 0, rates: each }))),
+      mode: fc.constantFrom("explicit" as const, "implicit" as const, "unsupported" as const, "unknown" as const),
+    });
+    const part = fc.integer({ min: 0, max: 4 }).map((quarters) => quarters / 4);
+    const call = fc.record({
+      row: fc.nat(2),
+      input: fc.oneof(fc.constantFrom(0, 1, 1_000, 1_001, 50_000, 50_001), fc.nat(200_000), fc.nat(2 ** 40)),
+      output: fc.nat(100_000),
+      parts: fc.tuple(part, part, part, part),
+      hour: fc.boolean(),
+    });
+    const greatest = (list: readonly bigint[]): bigint => list.toSorted((a, b) => Number(b - a))[0] ?? 0n;
+    const up = (millionths: bigint): bigint => (millionths + 999_999n) / 1_000_000n;
+    const seen = { settled: 0, missing: 0, bounded: 0, unbounded: 0 };
+    const world = fc.tuple(
+      fc.array(row, { minLength: 3, maxLength: 3 }),
+      fc.array(call, { minLength: 6, maxLength: 8 }),
+    );
+    fc.assert(
+      fc.property(world, ([given, calls]) => {
+        const rows = given.map(({ mode, ...price }) => rowOf({ cache: { mode }, prices: [price] }));
+        for (const { row: at, input, output, parts, hour } of calls) {
+          const { rates: first, tiers, mode } = given[at] as (typeof given)[number];
+          const all = [{ above: -1, rates: first }, ...tiers];
+          const cacheRead = Math.floor(input * parts[0]);
+          const cacheWrite = Math.floor((input - cacheRead) * parts[1]);
+          const cacheWrite1h = Math.floor(cacheWrite * parts[2]);
+          const reasoning = Math.floor(output * parts[3]);
+          const own = all.filter(({ above }) => input > above).at(-1)?.rates ?? {};
+          const counts: readonly (readonly [number, string | undefined])[] = [
+            [input - cacheRead - cacheWrite, own.input],
+            [cacheRead, own.cacheRead],
+            [cacheWrite - cacheWrite1h, own.cacheWrite],
+            [cacheWrite1h, own.cacheWrite1h],
+            [output - reasoning, own.output],
+            [reasoning, own.reasoning ?? own.output],
+          ];
+          const price = priceUsage(
+            rows[at] as Row,
+            { input, output, cacheRead, cacheWrite, cacheWrite1h, reasoning },
+            NOON,
+          );
+          if (counts.some(([count, each]) => count > 0 && each === undefined)) {
+            expect(isPriced(price)).toBe(false);
+            seen.missing++;
+          } else {
+            // A request costs a thousandth of the rate of a thousand; 1,000 millionths of 1e-12 USD for each unit of it.
+            const sum = counts.reduce(
+              (total, [count, each]) => total + BigInt(count) * unitsOf(each ?? "0"),
+              1_000n * unitsOf(own.requests ?? "0"),
+            );
+            expect(isPriced(price) && price.cost).toBe((2n * sum + 1_000_000n) / 2_000_000n);
+            seen.settled++;
+          }
+          const bound = ceiling(rows[at] as Row, input, output, NOON, { cacheWrite1h: hour });
+          const reached = all.filter(({ above }) => above < 0 || input > above);
+          if (mode === "explicit" && reached.some((tier) => tier.rates.cacheWrite === undefined)) {
+            expect(isPriced(bound)).toBe(false);
+            seen.unbounded++;
+            continue;
+          }
+          const dearest = (names: readonly (keyof Rates)[], each: Rates): bigint =>
+            greatest(names.map((name) => unitsOf(each[name] ?? "0")));
+          const most = reached.map(({ rates: each }) =>
+            up(
+              1_000n * unitsOf(each.requests ?? "0") +
+                BigInt(input) *
+                  dearest(
+                    mode === "unsupported"
+                      ? ["input"]
+                      : ["input", "cacheRead", "cacheWrite", ...(hour ? (["cacheWrite1h"] as const) : [])],
+                    each,
+                  ) +
+                BigInt(output) * dearest(["output", "reasoning"], each),
+            ),
+          );
+          expect(isPriced(bound) && bound.cost).toBe(greatest(most));
+          seen.bounded++;
+        }
+      }),
+      { numRuns: 300 },
+    );
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(100);
   });
 
   test("is never below what any row of the catalog settles at, at any hour", () => {

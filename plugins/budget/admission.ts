@@ -124,12 +124,13 @@ function clamped(call: FrozenCall, { meter, plan }: State, bound: Bound): Reserv
 function boundOf(call: FrozenCall, state: State): Bound | Refusal {
   const { model, at } = call;
   const { denomination } = state.plan;
-  if (state.bounded !== call.toolsKey && runsAtProvider(call.request.tools))
+  const { tools } = call.request;
+  if (state.bounded !== tools && runsAtProvider(tools))
     return refuse(
       "cave_budget_tool_unbounded",
       "A tool that the provider executes has no bound on what it reads and writes; remove it, or run without a budget.",
     );
-  state.bounded = call.toolsKey;
+  state.bounded = tools;
   const { pricing, window, regime } = termsOf(call, state);
   const input = state.ceiling.of(call, window);
   if (input === undefined)

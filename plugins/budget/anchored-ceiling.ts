@@ -86,7 +86,11 @@ export class AnchoredCeiling {
       if (!alike(anchor.call, call)) continue;
       const shared = call.view.sharedWith(anchor.call.view);
       let delta = this.#addedTo(call.view, shared);
-      for (const extra of extras) if (!anchor.extras.includes(extra)) delta += weigh(extra);
+      for (let i = 0; i < extras.length; i++) {
+        const extra = extras[i];
+        // One that stands there twice may have stood there once.
+        if (extra && (!anchor.extras.includes(extra) || extras.indexOf(extra) < i)) delta += weigh(extra);
+      }
       anchored = Math.min(anchored, anchor.reported + delta);
       beyond ||= anchor.beyondBytes;
     }
@@ -116,7 +120,10 @@ export class AnchoredCeiling {
   }
 
   #byBytes(call: Measured): number {
-    const added = call.request.tools?.length || call.request.responseFormat?.type === "json" ? this.#vendorOverhead : 0;
+    const { tools, responseFormat } = call.request;
+    let added = tools?.length || responseFormat?.type === "json" ? this.#vendorOverhead : 0;
+    const schema = formatOf(call);
+    if (schema) added += schemaBytes(schema);
     return (
       byteBound(call.view.bytes + call.overheadBytes, call.prompt.length, added) +
       this.#beyondBytesOf(call.view, call.model.provider)
@@ -156,8 +163,15 @@ const alike = (a: Measured, b: Measured): boolean =>
   formatOf(a) === formatOf(b) &&
   a.request.toolChoice?.type === b.request.toolChoice?.type &&
   a.request.reasoning === b.request.reasoning;
-const formatOf = ({ request }: Measured): unknown =>
+const formatOf = ({ request }: Measured): object | undefined =>
   request.responseFormat?.type === "json" ? request.responseFormat.schema : undefined;
+const schemas = new WeakMap<object, number>();
+/** What an answer's schema adds to the prompt: a vendor writes it there. */
+function schemaBytes(schema: object): number {
+  let size = schemas.get(schema);
+  if (size === undefined) schemas.set(schema, (size = Buffer.byteLength(JSON.stringify(schema))));
+  return size;
+}
 /** Whether thinking may go back to the vendor with a message, as text or by reference. */
 const thought = ({ value, bytes, outputTokens }: Message): boolean =>
   value.role === "assistant" &&

@@ -44,7 +44,7 @@ export class State {
   escalated: CallId | undefined;
   /** Those of the last call's model. */
   terms: Terms | undefined;
-  /** The tools of the last call, none of which the provider executes. */
+  /** The tools that the last request carried, none of which the provider executes. */
   bounded: object | undefined;
   /** The breach was already told. */
   told = false;

@@ -229,6 +229,147 @@ describe("the ceiling of a call", () => {
     expect(ceiling.of(call)).toBe(1_500);
   });
 
+  test("the schema of an answer counts with all its bytes beside what the vendor adds", () => {
+    const call = callOf(View.of([new Message({ role: "user", content: [{ type: "text", text: "x" }] })]), [], []);
+    const asking = (schema: object): Measured => ({
+      ...call,
+      request: { ...call.request, responseFormat: { type: "json", schema, name: "answer" } } as CallOptions,
+    });
+    const schema = { type: "object", description: "é".repeat(3_000) };
+    // Each é is two bytes of UTF-8.
+    const size = '{"type":"object","description":""}'.length + 6_000;
+    const plain = new AnchoredCeiling().of(call) ?? 0;
+    const ceiling = new AnchoredCeiling();
+    expect(ceiling.of(asking(schema))).toBe(plain + 1_024 + size);
+    ceiling.settled(asking(schema), 900);
+    expect(ceiling.of(asking(schema))).toBe(900);
+    expect(ceiling.of(asking({ ...schema }))).toBe(plain + 1_024 + size);
+  });
+
+  test("context that stands in a request twice is billed twice, also where the settled one had it once", () => {
+    const { view } = new Transcript([new Message({ role: "user", content: [{ type: "text", text: "go" }] })]);
+    const context: ModelMessage = { role: "user", content: [{ type: "text", text: "x".repeat(500) }] };
+    const ceiling = new AnchoredCeiling();
+    ceiling.settled(callOf(view, [context]), 200);
+    expect(ceiling.of(callOf(view, [context]))).toBe(200);
+    expect(ceiling.of(callOf(view, [context, context]))).toBe(200 + JSON.stringify(context).length + 16);
+  });
+
+  test("is at most what was settled and the most of each message that is new: images, documents, thinking, context anywhere, views gone back to, several models", () => {
+    const IMAGES: Readonly<Record<string, number>> = {
+      "openai.chat": 50_000,
+      anthropic: 5_000,
+      "google.vertex": 8_192,
+    };
+    const file = fc.constantFrom("image/png", "image/png", "text/plain", "application/pdf").map((mediaType) => ({
+      type: "file" as const,
+      mediaType,
+      data: { type: "data" as const, data: "aaaa" },
+    }));
+    const said = fc.string({ maxLength: 60 }).map((text) => ({ type: "text" as const, text }));
+    const message = fc.oneof(
+      fc
+        .array(fc.oneof({ weight: 5, arbitrary: said }, file), { maxLength: 2 })
+        .map((content) => new Message({ role: "user", content })),
+      fc
+        .tuple(said, fc.option(fc.nat(400), { nil: undefined }))
+        .map(
+          ([text, out]) =>
+            new Message({ role: "assistant", content: [text] }, out === undefined ? undefined : tokens(out)),
+        ),
+      fc.array(fc.oneof(said, file), { maxLength: 2 }).map(
+        (value) =>
+          new Message({
+            role: "tool",
+            content: [{ type: "tool-result", toolCallId: "a", toolName: "b", output: { type: "content", value } }],
+          } as ModelMessage),
+      ),
+    );
+    /** The most one message may cost: its JSON, its framing, hidden thinking, images; a document has no most. */
+    const most = (value: ModelMessage, out: number | undefined, provider: string): number => {
+      const json = JSON.stringify(value);
+      const size = Buffer.byteLength(json);
+      const images = json.split('"image/png"').length - 1;
+      const documents = json.split('"application/pdf"').length - 1;
+      return documents > 0
+        ? Number.POSITIVE_INFINITY
+        : size + 16 + Math.max(0, (out ?? 0) - size) + images * (IMAGES[provider] ?? Number.NaN);
+    };
+    const step = fc.record({
+      adds: fc.array(message, { maxLength: 3 }),
+      rewrite: fc.option(fc.nat(4), { nil: undefined, freq: 4 }),
+      back: fc.option(fc.nat(9), { nil: undefined, freq: 4 }),
+      provider: fc.constantFrom("anthropic", "anthropic", "openai.chat", "google.vertex"),
+      context: fc.array(fc.record({ at: fc.nat(9), which: fc.nat(2) }), { maxLength: 2 }),
+      share: fc.integer({ min: 0, max: 8 }).map((eighths) => eighths / 8),
+    });
+    const NO_TOOLS: object[] = [];
+    const seen = { anchored: 0, byBytes: 0, unbounded: 0, wentBack: 0 };
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 2, maxLength: 14, size: "max" }), (steps) => {
+        const ceiling = new AnchoredCeiling(0);
+        const transcript = new Transcript([new Message({ role: "user", content: [] })]);
+        const CONTEXT = [0, 1, 2].map((n): ModelMessage => ({ role: "system", content: "c".repeat(n * 90) }));
+        const views: View[] = [];
+        let before: { view: View; prompt: readonly ModelMessage[]; provider: string; reported: number } | undefined;
+        for (const { adds, rewrite, back, provider, context, share } of steps) {
+          for (const added of adds) transcript.append(added);
+          let { view } = transcript;
+          if (rewrite !== undefined) view = View.of(view.messages.slice(rewrite % view.length));
+          if (back !== undefined && views.length > 0) {
+            view = views[back % views.length] as View;
+            seen.wentBack++;
+          }
+          views.push(view);
+          const prompt: ModelMessage[] = [SYSTEM, ...view.prompt()];
+          for (const { at, which } of context) {
+            const extra = CONTEXT[which] as ModelMessage;
+            if (!prompt.includes(extra)) prompt.splice(at % (prompt.length + 1), 0, extra);
+          }
+          const outOf = new Map(view.messages.map(({ value, outputTokens }) => [value, outputTokens]));
+          const costs = (list: readonly ModelMessage[]): number =>
+            list.reduce((sum, value) => sum + most(value, outOf.get(value), provider), 0);
+          const base = callOf(view, [], NO_TOOLS);
+          // The bytes of what stands beside the view are the kernel's to count.
+          const beside = prompt.filter((value) => !outOf.has(value));
+          const call: Measured = {
+            ...base,
+            prompt,
+            request: { prompt } as CallOptions,
+            overheadBytes: bytes(beside.reduce((sum, value) => sum + JSON.stringify(value).length, 0)),
+            model: { provider, id: "one" },
+          };
+          const bound = ceiling.of(call) ?? Number.POSITIVE_INFINITY;
+          const byBytes = costs(prompt);
+          expect(bound).toBeLessThanOrEqual(byBytes);
+          if (before?.provider === provider) {
+            const old = before;
+            let shared = 0;
+            while (shared < view.length && view.at(shared) === old.view.at(shared)) shared++;
+            const kept = new Set([
+              ...view.prompt().slice(0, shared),
+              ...old.prompt.filter((value) => beside.includes(value)),
+            ]);
+            const anchored = old.reported + costs(prompt.filter((value) => !kept.has(value)));
+            expect(bound).toBeLessThanOrEqual(anchored);
+            if (Number.isFinite(anchored) && anchored < byBytes) seen.anchored++;
+          }
+          // A vendor bills each message the same wherever it is sent: a share of its most, a document what it likes.
+          const billed = prompt.reduce((sum, value) => {
+            const full = most(value, outOf.get(value), provider);
+            return sum + (Number.isFinite(full) ? Math.floor(full * share) : 700);
+          }, 0);
+          if (bound === Number.POSITIVE_INFINITY) seen.unbounded++;
+          else if (bound === byBytes) seen.byBytes++;
+          before = { view, prompt, provider, reported: billed };
+          ceiling.settled(call, billed);
+        }
+      }),
+      { numRuns: 400 },
+    );
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(100);
+  });
+
   test("the context window caps it; without one a document has no bound", () => {
     const document = new Message({
       role: "user",

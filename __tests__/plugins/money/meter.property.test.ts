@@ -1,6 +1,7 @@
 /** Random worlds over meters and trees of wallets, against an oracle that adds up what was really billed. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
+import type { CavemanError } from "../../../kernel/index.ts";
 import { Meter, type Reservation, type Wallet } from "../../../plugins/budget/meter.ts";
 
 const WORLDS = 2_000;
@@ -158,6 +159,94 @@ test(`in ${WORLDS} worlds the order of settlements does not matter to the sum`, 
       },
     ),
     { numRuns: WORLDS },
+  );
+});
+
+const codeOf = (work: () => void): string | undefined => {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return (error as CavemanError).code;
+  }
+};
+test("a reservation ends once, in whatever order and whoever took its place, and ending it again changes nothing", () => {
+  const step = fc.oneof(
+    fc.record({ do: fc.constant("take" as const), at: fc.nat(), amount: fc.bigInt({ min: 0n, max: 50n }) }),
+    fc.record({
+      do: fc.constantFrom("settle" as const, "release" as const),
+      at: fc.nat(),
+      amount: fc.bigInt({ min: 0n, max: 50n }),
+    }),
+  );
+  let again = 0;
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 4, maxLength: 60, size: "max" }), (steps) => {
+      const meter = new Meter(100_000n);
+      const all: Reservation[] = [];
+      const ended = new Set<Reservation>();
+      let [spent, held] = [0n, 0n];
+      for (const { do: what, at, amount } of steps) {
+        if (what === "take") {
+          const reservation = meter.reserve(amount);
+          if (reservation) all.push(reservation);
+          held += amount;
+        } else {
+          const reservation = pick(all, at);
+          if (!reservation) continue;
+          const end = (): void => (what === "settle" ? reservation.settle(amount) : reservation.release());
+          if (ended.has(reservation)) {
+            expect(codeOf(end)).toBe("cave_budget_reservation_double_settle");
+            again++;
+          } else {
+            end();
+            ended.add(reservation);
+            held -= reservation.amount;
+            if (what === "settle") spent += amount;
+          }
+        }
+        expect([meter.settled, meter.reserved]).toEqual([spent, held]);
+        expect(all.filter((reservation) => reservation.open === ended.has(reservation))).toEqual([]);
+      }
+      meter.close();
+      expect([meter.settled, meter.reserved]).toEqual([spent + held, 0n]);
+      expect(all.every(({ open }) => !open)).toBe(true);
+    }),
+    { numRuns: 100 },
+  );
+  expect(again).toBeGreaterThan(300);
+});
+
+test("a meter that closes above open wallets books each in full, and what ends in them later is theirs alone", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.bigInt({ min: 1n, max: 90n }), fc.bigInt({ min: 0n, max: 90n })), {
+        minLength: 1,
+        maxLength: 8,
+      }),
+      fc.bigInt({ min: 0n, max: 90n }),
+      (children, own) => {
+        const parent = new Meter(1_000n);
+        const kept = parent.reserve(own);
+        const wallets = children.map(([amount]) => parent.carve(amount));
+        const inFlight = wallets.map((wallet, n) => wallet?.meter.reserve((children[n]?.[0] ?? 0n) / 2n));
+        // The first child comes home before, with a call in flight: it is booked that call in full, and no more.
+        wallets[0]?.close();
+        expect(parent.settled).toBe(inFlight[0]?.amount);
+        parent.close();
+        const booked =
+          (inFlight[0]?.amount ?? 0n) + own + children.slice(1).reduce((sum, [amount]) => sum + amount, 0n);
+        expect([parent.settled, parent.reserved, kept?.open]).toEqual([booked, 0n, false]);
+        for (let n = 1; n < wallets.length; n++) {
+          const spent = (children[n]?.[1] ?? 0n) % ((inFlight[n]?.amount ?? 0n) + 1n);
+          inFlight[n]?.settle(spent);
+          wallets[n]?.close();
+          expect([wallets[n]?.meter.settled, wallets[n]?.meter.reserve(0n)]).toEqual([spent, undefined]);
+        }
+        expect([parent.settled, parent.reserved]).toEqual([booked, 0n]);
+      },
+    ),
+    { numRuns: WORLDS / 4 },
   );
 });
 

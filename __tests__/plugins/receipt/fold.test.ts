@@ -331,6 +331,87 @@ test("money is exact: ten thousand calls of 0.0000342 USD are 0.342 USD", () => 
   expect(usdOf(123_456_789_012_345_678n)).toBe(Number("123456.789012345678"));
 });
 
+test("recorded amounts of any length are exact, and what is no whole amount counts as nothing", () => {
+  const digits = fc
+    .tuple(fc.integer({ min: 1, max: 70 }), fc.array(fc.nat(9), { minLength: 70, maxLength: 70 }))
+    .map(([length, all]) => all.slice(0, length).join(""));
+  const amount = fc.oneof(
+    { weight: 3, arbitrary: digits },
+    { weight: 3, arbitrary: fc.constantFrom(14, 15, 15, 15, 16, 17, 60, 61).map((length) => "9".repeat(length)) },
+    fc.constantFrom("", "-1", "+1", " 1", "1 ", "1.5", "1e3", "0x10", "1n", "\u0663", "00000000000000000042"),
+    fc.constantFrom("9007199254740991", "9007199254740992", "9007199254740993", "0"),
+  );
+  /** The rule, by an expression: one to sixty digits. */
+  const whole = (text: string): bigint => (/^[0-9]{1,60}$/.test(text) ? BigInt(text) : 0n);
+  const dollars = (pico: bigint): number => {
+    const text = pico.toString().padStart(13, "0");
+    return Number(`${text.slice(0, -12)}.${text.slice(-12)}`);
+  };
+  const world = fc.record({
+    prices: fc.array(fc.record({ picoUsd: amount, unpriced: fc.constantFrom(false, false, true) }), {
+      maxLength: 24,
+      size: "max",
+    }),
+    // Ten times fifteen nines are more than a number holds exactly.
+    nines: fc.nat(12),
+    denomination: fc.constantFrom("usd" as const, "tokens" as const),
+    max: amount,
+    spent: amount,
+    tranche: amount,
+    prior: amount,
+  });
+  let long = 0;
+  fc.assert(
+    fc.property(world, ({ prices: given, nines, denomination, max, spent, tranche, prior }) => {
+      const prices = [...Array.from({ length: nines }, () => ({ picoUsd: "9".repeat(15), unpriced: false })), ...given];
+      const run = new HandRun();
+      prices.forEach(({ picoUsd, unpriced }, n) => {
+        run.call({ id: `c${n}` });
+        const callId = `c${n}` as CallId;
+        run.ledger.append("call.priced", { callId, attempt: 1, picoUsd, unpriced, priceBasis: "public_catalog" });
+      });
+      run.ledger.append("budget.opened", { denomination, max, released: max });
+      run.ledger.append("budget.released", { amount: tranche, reason: "more", atCall: 1 });
+      run.ledger.append("budget.closed", {
+        spent,
+        overspent: "0",
+        capBreached: false,
+        remaining: tranche,
+        max,
+        released: max,
+      });
+      run.ledger.append("run.resumed", {
+        attempts: 1,
+        priorCalls: 0,
+        priorPicoUsd: prior,
+        priorTokens: 0,
+        priorUnpriced: false,
+        possibleDoubleCountCalls: 0,
+        discardedPartialTurn: false,
+        priorSettled: prior,
+      });
+      const { receipt, totals } = fold(run.end(), () => undefined);
+      const costs = prices.map(({ picoUsd, unpriced }) => (unpriced ? 0n : whole(picoUsd)));
+      const total = costs.reduce((sum, cost) => sum + cost, whole(prior));
+      if (total > 2n ** 53n) long++;
+      expect(totals.pico).toBe(total);
+      expect(receipt.totalEstimatedUsd).toBe(dollars(total));
+      expect(receipt.calls.map(({ estimatedUsd }) => estimatedUsd)).toEqual(costs.map(dollars));
+      const figure = (text: string): number => (denomination === "usd" ? dollars(whole(text)) : Number(whole(text)));
+      expect(receipt).toMatchObject({
+        max: figure(max),
+        released: figure(max),
+        spent: figure(spent),
+        remaining: figure(tranche),
+        resume: { priorEstimatedUsd: dollars(whole(prior)), priorSettled: figure(prior) },
+        tranches: whole(tranche) > 0n ? [{ amount: figure(tranche) }] : [],
+      });
+    }),
+    { numRuns: 500 },
+  );
+  expect(long).toBeGreaterThan(100);
+});
+
 interface Tree {
   calls: CallSpec[];
   children: Tree[];
