@@ -87,7 +87,8 @@ export class Frozen implements FrozenCall {
     if (shape.additions.length > 0) prompt.splice(Math.max(prompt.findLastIndex((message) => message.role === "user"), run.system.length), 0, ...shape.additions);
     if (json && !model.structuredOutput) prompt.splice(run.system.length, 0, { role: "system", content: schemaPrompt(json) });
     const request: CallOptions = { ...shape.settings, prompt, abortSignal: run.signal };
-    if (shape.tools.length > 0) request.tools = shape.tools as ModelTool[];
+    // Tools are those that were shaped, measured and bounded, whatever settings say.
+    if (shape.tools.length > 0 || request.tools) request.tools = shape.tools as ModelTool[];
     if (json && model.structuredOutput) request.responseFormat = { type: "json", schema: json, name: "answer" };
     this.request = Object.freeze(request);
   }

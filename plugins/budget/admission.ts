@@ -2,7 +2,7 @@
  * The admission of one attempt: the full reserve, else the largest allowance that fits, else once a smaller view, once
  * the caller's answer, else a stop. The check and the hold are one synchronous step.
  */
-import { CavemanError, describe, type FrozenCall, type Hold, type Refusal } from "../../kernel/index.ts";
+import { CavemanError, describe, errorRow, type FrozenCall, type Hold, type Refusal } from "../../kernel/index.ts";
 import { Credentials, Pricing } from "../services.ts";
 import { amountOf, releaseOn } from "./controller.ts";
 import { OWNER, type Reservation } from "./meter.ts";
@@ -81,12 +81,13 @@ async function escalate(
       `onBudgetExhausted answered ${answer === null ? "null" : typeof answer}; expected "stop" or { release, reason }.`,
     );
   try {
-    state.tranche(releaseOn(meter, denomination, answer.release, answer.reason));
+    state.tranche(releaseOn(meter, denomination, answer.release, answer.reason, "onBudgetExhausted"));
   } catch (error) {
-    return refuse(
-      error instanceof CavemanError ? error.code : "cave_budget_escalation_result_invalid",
-      describe(error),
-    );
+    if (!(error instanceof CavemanError)) return refuse("cave_budget_escalation_result_invalid", describe(error));
+    // The code and what to do are said once, by whoever reports the refusal.
+    const { expected, received } = error.detail;
+    const why = expected ? `expected ${expected}, got ${received}` : (errorRow(error.code)?.meaning ?? "it is refused");
+    return refuse(error.code, `What onBudgetExhausted releases cannot be released: ${why}`);
   }
   const again = hold(call, state);
   return again === SHORT ? exhausted(state) : again;

@@ -1,5 +1,5 @@
 /** The caller's hand on a live budget: releases tranches, revokes. Bound to one run at a time. */
-import { type Money, toNumber } from "../../catalog/money.ts";
+import { format, type Money, toNumber } from "../../catalog/money.ts";
 import { CavemanError } from "../../kernel/index.ts";
 import type { Denomination } from "../services.ts";
 import type { Meter } from "./meter.ts";
@@ -56,9 +56,24 @@ export const createBudgetController = (): BudgetController => new BudgetControll
 export const amountOf = (denomination: Denomination, units: bigint): number =>
   denomination === "usd" ? toNumber(units as Money) : Number(units);
 
-/** A release in units, checked, on a meter. @throws CavemanError with the code of what is wrong. */
-export function releaseOn(meter: Meter, denomination: Denomination, amount: unknown, reason: unknown): Release {
-  const units = unitsOf(denomination, amount, "cave_budget_release_invalid", "releaseBudget(amount)");
+const said = (denomination: Denomination, units: bigint): string =>
+  denomination === "usd" ? format(units as Money) : `${units} tokens`;
+
+/** A release in units, checked, on a meter. @throws CavemanError with the code of what is wrong at `place`. */
+export function releaseOn(
+  meter: Meter,
+  denomination: Denomination,
+  amount: unknown,
+  reason: unknown,
+  place = "releaseBudget(amount)",
+): Release {
+  const units = unitsOf(denomination, amount, "cave_budget_release_invalid", place);
+  if (units > meter.releasable && !meter.closed)
+    throw new CavemanError("cave_budget_release_exceeds_max", {
+      place,
+      expected: `at most ${said(denomination, meter.releasable)}`,
+      received: said(denomination, units),
+    });
   const tranche = meter.release(units, reason as string);
   return Object.freeze({
     amount: amountOf(denomination, tranche.amount),

@@ -59,9 +59,14 @@ const refuse = (code: string, place: string, expected: string, received: unknown
   throw new CavemanError(code, {
     place,
     expected,
-    received: typeof received === "object" ? (received === null ? "null" : "an object") : String(received),
+    received: shown(received),
   });
 };
+function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  return Array.isArray(value) ? "a list" : "an object";
+}
 const positiveWhole = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
 
 /**
@@ -97,7 +102,7 @@ export function planOf(budget: RunBudget | undefined, maxCostUsd: number | undef
     };
   }
   if (budget === undefined) return undefined;
-  if (typeof budget !== "object" || budget === null)
+  if (typeof budget !== "object" || budget === null || Array.isArray(budget))
     return refuse("cave_budget_denomination_ambiguous", "budget", "an object with maxUsd or maxTokens", budget);
   for (const key of Object.keys(budget))
     if (!(KEYS as readonly string[]).includes(key)) refuse("cave_option_invalid", "budget", KEYS.join(", "), key);
@@ -124,7 +129,7 @@ export function planOf(budget: RunBudget | undefined, maxCostUsd: number | undef
     });
   const max = unitsOf(
     denomination,
-    maxUsd ?? maxTokens,
+    maxUsd === undefined ? maxTokens : maxUsd,
     "cave_budget_max_invalid",
     denomination === "usd" ? "budget.maxUsd" : "budget.maxTokens",
   );

@@ -173,8 +173,18 @@ test.each([
   [{ maxUsd: 1, maximum: 2 }, "cave_option_invalid"],
   [null, "cave_budget_denomination_ambiguous"],
   [3, "cave_budget_denomination_ambiguous"],
+  [[], "cave_budget_denomination_ambiguous"],
+  [{ maxUsd: null }, "cave_budget_max_invalid"],
 ])("budget %j is refused with %s", (budget, code) => {
   expect(() => planOf(budget as never, undefined)).toThrow(expect.objectContaining({ code }));
+});
+test.each([
+  [{ maxUsd: "1" }, 'received "1"'],
+  [{ maxUsd: null }, "received null"],
+  [{ maxUsd: [1] }, "received a list"],
+  [[], "received a list"],
+])("what came is shown as it came: %j", (budget, said) => {
+  expect(() => planOf(budget as never, undefined)).toThrow(said);
 });
 test("budget and maxCostUsd are two caps on one run", () => {
   expect(() => planOf({ maxUsd: 1 }, 1)).toThrow(expect.objectContaining({ code: "cave_budget_conflicting_cap" }));

@@ -478,6 +478,16 @@ describe("tranches", () => {
     if (!code) expect(outcome.stopReason).toBe("budget_exhausted");
     settledTidily(run);
   });
+  test("a release past the maximum is refused in the budget's unit, its code and remedy said once", async () => {
+    const { outcome } = await go(of(scripted([{ text: "never" }], HAIKU)), {
+      budget: { maxUsd: 0.01, initialUsd: 0.000_001 },
+      onBudgetExhausted: () => ({ release: 5, reason: "x" }),
+    });
+    const { message = "" } = outcome.error ?? {};
+    expect(message).toContain("expected at most $0.009999, got $5.00");
+    expect(message.split("cave_budget_release_exceeds_max")).toHaveLength(2);
+    expect(message.split("Release at most")).toHaveLength(2);
+  });
   test("an abort while the handler waits ends the run with nothing held", async () => {
     const stop = new AbortController();
     const { outcome, run } = await go(of(scripted([{ text: "never" }], HAIKU)), {
