@@ -2,7 +2,7 @@
 import type { Again, CallOutcome, CallRequest, Compaction, Hold, Replay, Run, SettledCall, Stop } from "./contract.ts";
 import { CavemanError, describe } from "./errors.ts";
 import { isRefusal, isReplay } from "./hooks.ts";
-import type { CallId, Facts } from "./ledger.ts";
+import type { CallId, Fact, Facts } from "./ledger.ts";
 import { type CallBasis, type CallPurpose, type ModelContent, noUsage, type ResolvedModel, tokens, type Usage } from "./model.ts";
 import { Frozen, type Host, Shape } from "./request.ts";
 import { type Answer, send } from "./send.ts";
@@ -68,7 +68,7 @@ export async function callModel(run: Host, request: CallRequest): Promise<CallOu
       throw new CavemanError(refusal.code, { message: refusal.message });
     }
     const replay = isReplay(decision) ? decision.replay : undefined;
-    run.ledger.append("call.intended", { callId, attempt, purpose: frozen.purpose, provider: frozen.model.provider, model: frozen.model.id, allowance: frozen.allowance }, frozen.at);
+    run.ledger.append("call.intended", { type: "call.intended", seq: run.ledger.facts.length, at: frozen.at, callId, attempt, purpose: frozen.purpose, provider: frozen.model.provider, model: frozen.model.id, allowance: frozen.allowance });
     const settled = concluded(frozen, replay ? replayed(replay) : await send(shape, frozen), replay);
     const accounting = run.hooks.fire("afterUsage", settled);
     if (accounting instanceof Promise) await accounting;
@@ -103,13 +103,13 @@ function concluded(frozen: Frozen, answer: Answer, replay: Replay["replay"] | un
   const basis: CallBasis = replay ? replay.basis : answer.usage ? (model.simulated ? "simulated" : "provider_reported") : "bound";
   const usage = answer.usage ?? (answer.sent ? bound(frozen, answer) : noUsage);
   const settled = new Settled(frozen, answer, usage, basis, replay !== undefined);
-  const fact: Facts["call.settled"] = {
-    callId, attempt, purpose, provider: model.provider, model: model.id, simulated: model.simulated, usage, basis, sent: answer.sent,
+  const fact: Facts["call.settled"] & Partial<Fact<"call.settled">> = {
+    type: "call.settled", seq: frozen.run.ledger.facts.length, at: frozen.at + settled.latencyMs, callId, attempt, purpose, provider: model.provider, model: model.id, simulated: model.simulated, usage, basis, sent: answer.sent,
     route: replay ? "replay" : model.route, finish: answer.finish, latencyMs: settled.latencyMs, allowance,
   };
   if (allowance < frozen.asked) fact.clampedOutputTokens = allowance;
   if (answer.error) fact.errorCode = answer.error.code;
-  frozen.run.ledger.append("call.settled", fact, frozen.at + settled.latencyMs);
+  frozen.run.ledger.append("call.settled", fact);
   return settled;
 }
 

@@ -151,7 +151,7 @@ export class HookSet {
     };
     // Outside of the loop: a closure in it would make each of its rounds keep its variables on the heap.
     const resumed = (answer: Promise<unknown>, next: number, weight: number, payload: Payloads[HookName]): Promise<unknown> => answer.then((value) => (value === undefined ? from(next, weight, payload) : value));
-    // Reading the clock costs as much as most taps: after the first firings, one in sixteen is timed and counts for all.
+    // Reading the clock costs as much as most taps: after the first firings, one in sixty-four is timed and counts for all.
     return (payload) => from(0, ++fired <= TIMED_ALL ? 1 : fired % TIMED_OF === 0 ? TIMED_OF : 0, payload);
   }
 
@@ -185,7 +185,7 @@ export class HookSet {
   }
 }
 
-const [TIMED_ALL, TIMED_OF] = [64, 16];
+const [TIMED_ALL, TIMED_OF] = [64, 64];
 const nothingThrown = (): CavemanError => new CavemanError("cave_plugin_failed", { received: "a thrown nothing" });
 export const isThenable = (value: unknown): value is PromiseLike<unknown> => typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 

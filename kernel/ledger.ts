@@ -45,6 +45,7 @@ export interface Facts {
 }
 
 export type FactType = keyof Facts;
+interface Stamp<T> { type: T; seq: number; at: number }
 /** A recorded fact: its type, its place in the run's order, and when it happened (epoch milliseconds). */
 export type Fact<T extends FactType = FactType> = { [K in T]: { readonly type: K; readonly seq: number; readonly at: number } & Readonly<Facts[K]> }[T];
 
@@ -57,13 +58,12 @@ export class Ledger {
   constructor(now: () => number) { this.#now = now; }
 
   /** Appends a fact and tells the subscribers. `at` is now, for whoever has just read the clock. The data object becomes the fact; getters on it stay lazy. */
-  append<T extends FactType>(type: T, data: Facts[T], at = this.#now()): Fact<T> {
-    // Written onto the fact itself: copying would run its lazy getters, and costs more than all the rest.
-    const fact = data as unknown as Fact;
-    const stamp = data as { type?: FactType; seq?: number; at?: number };
-    stamp.type = type;
-    stamp.seq = this.#facts.length;
-    stamp.at = at;
+  append<T extends FactType>(type: T, data: Facts[T] & Partial<Stamp<T>>, at?: number): Fact<T> {
+    // Written onto the fact itself: copying would run its lazy getters. What every turn brings has its stamp from the start.
+    const fact = data as unknown as Fact, stamp = data as Partial<Stamp<FactType>>;
+    if (stamp.seq !== this.#facts.length || stamp.type !== type || stamp.at === undefined) {
+      stamp.type = type; stamp.seq = this.#facts.length; stamp.at = at ?? this.#now();
+    }
     this.#facts.push(fact);
     for (const tell of this.#subscribers) {
       try {

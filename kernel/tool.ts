@@ -91,7 +91,7 @@ function judged(run: ToolHost, call: Pending): Admitted | Promise<Admitted> {
 function verdict(run: ToolHost, call: Pending, answer: Denial | undefined): Admitted {
   const refusal: Problem | undefined = (isDenial(answer) ? answer.deny : undefined) ?? call.problem ?? standing(run);
   if (refusal) return { outcome: denied(run, call, refusal) };
-  run.record("tool.admitted", { toolCallId: call.toolCallId, name: call.name, effect: call.tool?.effect ?? "read", nested: call.parent !== undefined });
+  run.ledger.append("tool.admitted", { type: "tool.admitted", seq: run.ledger.facts.length, at: run.clock.now(), toolCallId: call.toolCallId, name: call.name, effect: call.tool?.effect ?? "read", nested: call.parent !== undefined });
   return { call };
 }
 

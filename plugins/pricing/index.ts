@@ -33,11 +33,13 @@ export const pricing = definePlugin({
     kernel.hooks.afterUsage.tap({ name: "pricing", stage: "price", guard: true }, (settled) => {
       const price = priceOf(settled, prices);
       const { callId, attempt, run, frozen, latencyMs } = settled;
-      const fact: Facts["call.priced"] =
+      const { ledger } = run;
+      const stamp = { type: "call.priced", seq: ledger.facts.length, at: frozen.at + latencyMs } as const;
+      const fact: Facts["call.priced"] & typeof stamp =
         "pico" in price
-          ? { callId, attempt, picoUsd: String(price.pico), unpriced: false, priceBasis: price.basis }
-          : { callId, attempt, picoUsd: "0", unpriced: true, reason: price.unpriced, priceBasis: "unpriced" };
-      run.ledger.append("call.priced", fact, frozen.at + latencyMs);
+          ? { ...stamp, callId, attempt, picoUsd: String(price.pico), unpriced: false, priceBasis: price.basis }
+          : { ...stamp, callId, attempt, picoUsd: "0", unpriced: true, reason: price.unpriced, priceBasis: "unpriced" };
+      ledger.append("call.priced", fact);
     });
   },
 });
