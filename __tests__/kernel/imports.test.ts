@@ -151,9 +151,9 @@ describe("who may import whom", () => {
     const faces = ["plugins/index.ts", "plugins/testing.ts"];
     const allowed = ({ from, to, local, typeOnly }: Import) => {
       if (!local) return packageOf(to) !== "caveman-agent";
-      // Services are where plugins meet; a conversation is what any run may carry; what is private is so in one way, and
-      // what answers a query is found by one formula.
-      const shared = ["services.ts", "conversation/index.ts", "private-file.ts", "bm25.ts"].map(
+      // Services are where plugins meet; a conversation is what any run may carry; what is private is so in one way, what
+      // answers a query is found by one formula, and what a caller gave is shown in one.
+      const shared = ["services.ts", "conversation/index.ts", "private-file.ts", "bm25.ts", "given.ts"].map(
         (file) => `plugins/${file}`,
       );
       if (inFolder(to, "kernel") || inFolder(to, "catalog") || shared.includes(to)) return true;

@@ -1,6 +1,7 @@
 /** What a caller may ask of a budget, checked field by field, in whole units from here on. */
 import { fromDollars } from "../../catalog/money.ts";
 import { CavemanError } from "../../kernel/index.ts";
+import { shown } from "../given.ts";
 import type { Denomination } from "../services.ts";
 
 /** Exactly one of `maxUsd` and `maxTokens`. */
@@ -62,11 +63,6 @@ const refuse = (code: string, place: string, expected: string, received: unknown
     received: shown(received),
   });
 };
-function shown(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
-  if (typeof value !== "object" || value === null) return String(value);
-  return Array.isArray(value) ? "a list" : "an object";
-}
 const positiveWhole = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
 
 /**

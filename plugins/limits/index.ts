@@ -5,6 +5,7 @@
  */
 import { Type } from "@sinclair/typebox";
 import { CavemanError, definePlugin, defineService, type Run, type RunOptions } from "../../kernel/index.ts";
+import { either, shown } from "../given.ts";
 import { Deadline } from "./deadline.ts";
 
 declare module "../../kernel/contract.ts" {
@@ -49,11 +50,6 @@ function positive(value: unknown, code: string, place: string): number {
   if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
   throw new CavemanError(code, { place, expected: "a positive whole number", received: shown(value) });
 }
-const shown = (value: unknown): string =>
-  typeof value === "number" ? String(value) : typeof value === "string" ? JSON.stringify(value) : typeOf(value);
-const typeOf = (value: unknown): string => (value === null ? "null" : typeof value);
-/** What the run says, else the plugin's default; a `null` is a value, and a wrong one. */
-const either = (own: unknown, fallback: unknown): unknown => (own === undefined ? fallback : own);
 
 function stateFor(run: Run, defaults: Options): State {
   const { options } = run;

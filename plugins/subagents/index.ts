@@ -13,6 +13,7 @@ import {
   type RunOptions,
   type ToolCall,
 } from "../../kernel/index.ts";
+import { either, shown } from "../given.ts";
 import { sharedFacts } from "../services.ts";
 import { ContextCap } from "./context-cap.ts";
 import { Tree } from "./tree.ts";
@@ -62,11 +63,6 @@ function within(value: number | undefined, most: number, code: string, place: st
   if (value === undefined || (Number.isSafeInteger(value) && value >= 1 && value <= most)) return value;
   throw new CavemanError(code, { place, expected: `a whole number from 1 to ${most}`, received: shown(value) });
 }
-const shown = (value: unknown): string =>
-  typeof value === "number" ? String(value) : typeof value === "string" ? JSON.stringify(value) : typeOf(value);
-const typeOf = (value: unknown): string => (value === null ? "null" : typeof value);
-/** What the run says, else the plugin's default; a `null` is a value, and a wrong one. */
-const either = <T>(own: T | undefined, fallback: T | undefined): T | undefined => (own === undefined ? fallback : own);
 
 function stateFor(run: Run, defaults: Options): State {
   const above = run.parent?.find(Subagents);
