@@ -95,7 +95,7 @@ function outcome(callId: CallId, settled: Settled, model: ResolvedModel | undefi
   return { callId, content: settled.content, finish: settled.finish, usage: settled.usage, basis: settled.basis, text, model };
 }
 
-const replayed = ({ content, finish, usage }: Replay["replay"]): Answer => ({ content: [...content], finish, usage, error: undefined, cause: undefined, sent: true, emitted: false, received: 0 });
+const replayed = ({ content, finish, usage }: Replay["replay"]): Answer => ({ content: [...content], finish, usage, error: undefined, cause: undefined, sent: true, received: 0 });
 
 /** An attempt that is over, and the fact of it. */
 function concluded(frozen: Frozen, answer: Answer, replay: Replay["replay"] | undefined): Settled {

@@ -4,7 +4,7 @@ import { type CallOptions, type ModelContent, type ModelStreamPart, normalUsage,
 import type { Frozen, Shape } from "./request.ts";
 
 /** What came back. `sent` is false when the provider provably billed nothing; `received` counts the characters it wrote. */
-export interface Answer { content: ModelContent[]; finish: string; usage: Usage | undefined; error: CavemanError | undefined; cause: unknown; sent: boolean; emitted: boolean; received: number }
+export interface Answer { content: ModelContent[]; finish: string; usage: Usage | undefined; error: CavemanError | undefined; cause: unknown; sent: boolean; received: number }
 
 /** Nobody waits for this any more; how a foreign stream takes that is its own affair. */
 const drop = (source: { cancel(reason?: unknown): unknown } | undefined, reason?: unknown): void => void new Promise((done) => done(source?.cancel(reason))).catch(() => undefined);
@@ -17,7 +17,7 @@ interface Got { readonly stream?: ReadableStream<ModelStreamPart>; readonly done
  * answer has many parts, and an `await` for each would make closures of its own.
  */
 class Reading {
-  readonly #answer: Answer = { content: [], finish: "other", usage: undefined, error: undefined, cause: undefined, sent: false, emitted: false, received: 0 };
+  readonly #answer: Answer = { content: [], finish: "other", usage: undefined, error: undefined, cause: undefined, sent: false, received: 0 };
   readonly #frozen: Frozen; readonly #answered: (answer: Answer) => void;
   #texts: Map<string, { type: "text" | "reasoning"; text: string; providerMetadata?: unknown }> | undefined;
   #reader: ReadableStreamDefaultReader<ModelStreamPart> | undefined; #finished = false; #over = false;

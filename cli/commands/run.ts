@@ -1,7 +1,7 @@
 /** `caveman run`: one run of one agent, shown as it happens. */
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { fromDollars, toDollars } from "../../catalog/index.ts";
+import { format, fromDollars } from "../../catalog/index.ts";
 import {
   type Caveman,
   CavemanError,
@@ -68,8 +68,7 @@ function explainStop({ stopReason, receipt }: End, terminal: Terminal): void {
   const row = errorRow(breached ? "cave_budget_cap_breached" : (STOPS[stopReason ?? ""] ?? ""));
   if (row === undefined) return;
   const unfit = stopReason === "budget_exhausted" && remaining !== undefined && !breached;
-  const left =
-    denomination === "usd" ? `$${toDollars(fromDollars(Math.max(0, remaining ?? 0)))}` : `${remaining} tokens`;
+  const left = denomination === "usd" ? format(fromDollars(Math.max(0, remaining ?? 0))) : `${remaining} tokens`;
   const said = unfit
     ? `The ${calls?.length ? "next" : "first"} call could cost more than the ${left} left.`
     : row.meaning;
