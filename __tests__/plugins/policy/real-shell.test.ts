@@ -16,7 +16,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "policy-sh-"));
   mkdirSync(join(folder, "bin"));
   for (const name of ["git", "rm"])
-    writeFileSync(join(folder, "bin", name), `#!/bin/sh\necho ${name} "$@" >>${join(folder, "log")}\n`, {
+    writeFileSync(join(folder, "bin", name), `#!/bin/sh\nprintf '%s\\0' "${name} $*" >>${join(folder, "log")}\n`, {
       mode: 0o755,
     });
 });
@@ -27,8 +27,8 @@ function play(shell: string, script: string): { ran: string[]; made: string[] } 
   writeFileSync(join(folder, "log"), "");
   spawnSync(shell, ["-c", script], { cwd, env: { PATH: join(folder, "bin"), HOME: cwd }, input: "", timeout: 5_000 });
   const ran = readFileSync(join(folder, "log"), "utf8")
-    .split("\n")
-    .filter((line) => line !== "");
+    .split("\0") // an argument may hold a line end
+    .filter((call) => call !== "");
   return { ran, made: readdirSync(cwd) };
 }
 
